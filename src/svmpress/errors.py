@@ -1,0 +1,34 @@
+"""The errors that svmpress raises on purpose, each written for the person who will read it.
+
+Whatever derives from :class:`SvmpressError` is a sentence about the caller's input; the command line prints
+it and exits with code 2. Any other exception is a defect of svmpress.
+"""
+
+from __future__ import annotations
+
+
+class SvmpressError(Exception):
+    """Base of all errors that svmpress raises on purpose."""
+
+
+class InputError(SvmpressError, ValueError):
+    """Data, a model or an argument that cannot be used as given."""
+
+
+class FormatError(InputError):
+    """A file that is not what it was said to be, or a model that a format cannot hold."""
+
+
+class MissingExtraError(SvmpressError, ImportError):
+    """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    what : str
+        What needs it, as the subject of the sentence.
+    package, extra : str
+        The package that is missing and the extra of svmpress that brings it.
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs {package}: pip install 'svmpress[{extra}]'")
