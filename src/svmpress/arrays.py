@@ -283,8 +283,10 @@ def _moved(a: Array, like: Array) -> Array:
 
 def take(X: Rows, rows: slice | NDArray[np.intp]) -> Rows:
     """Return some rows: a slice, or integer positions as NumPy."""
-    if isinstance(rows, slice) or is_csr(X) or isinstance(X, np.ndarray):
+    if is_csr(X) or isinstance(X, np.ndarray):
         return X[rows]
+    if isinstance(rows, slice):
+        return X[rows, :]
     xp = namespace(X)
     return xp.take(X, xp.asarray(rows, device=array_api_compat.device(X)), axis=0)
 
