@@ -212,7 +212,7 @@ def dense(X: Rows, like: Array | None = None) -> Array:
     if not sparse.issparse(X):
         return X
     full = X.toarray()
-    if like is None or isinstance(like, np.ndarray):
+    if like is None or is_csr(like) or isinstance(like, np.ndarray):
         return full
     return namespace(like).asarray(full, device=array_api_compat.device(like))
 
