@@ -39,7 +39,9 @@ DEFAULT_MAX_BYTES = 256 * 2**20
 def namespace(*arrays: Rows) -> Any:
     """Return the array API namespace shared by the dense arguments; CSR rows follow the others."""
     dense = [a for a in arrays if not sparse.issparse(a)]
-    return array_api_compat.array_namespace(*dense) if dense else array_api_compat.array_namespace(np.empty(0))
+    return (
+        array_api_compat.array_namespace(*dense) if dense else array_api_compat.array_namespace(np.empty(0))
+    )
 
 
 def device_of(*arrays: Rows) -> Any:

@@ -51,9 +51,13 @@ class Kernel(ABC):
             if not isinstance(value, (int, float)) or not math.isfinite(value):
                 raise InputError(f"{key} of the {self.name} kernel must be a finite number, not {value!r}")
         if self.params.get("gamma", 0) < 0:
-            raise InputError(f"gamma of the {self.name} kernel must not be negative, not {self.params['gamma']!r}")
+            raise InputError(
+                f"gamma of the {self.name} kernel must not be negative, not {self.params['gamma']!r}"
+            )
         if self.params.get("degree", 0) < 0:
-            raise InputError(f"degree of the {self.name} kernel must not be negative, not {self.params['degree']!r}")
+            raise InputError(
+                f"degree of the {self.name} kernel must not be negative, not {self.params['degree']!r}"
+            )
 
     @property
     def params(self) -> dict[str, float]:
@@ -244,7 +248,9 @@ class ChiSquared(_Coordinatewise):
     def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102
         for rows, label in ((X, "rows"), (V, "vectors")):
             if any_negative(rows):
-                raise InputError(f"the chi-squared kernel needs features >= 0, and the {label} hold negative ones")
+                raise InputError(
+                    f"the chi-squared kernel needs features >= 0, and the {label} hold negative ones"
+                )
         return super().gram(X, V)
 
     def _cube(self, X: Array, V: Array) -> Array:
