@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -38,16 +38,14 @@ DEFAULT_MAX_BYTES = 256 * 2**20
 
 def namespace(*arrays: Rows) -> Any:
     """Return the array API namespace shared by the dense arguments; CSR rows follow the others."""
-    dense = [a for a in arrays if not sparse.issparse(a)]
-    return (
-        array_api_compat.array_namespace(*dense) if dense else array_api_compat.array_namespace(np.empty(0))
-    )
+    dense = [a for a in arrays if not is_csr(a)]
+    return array_api_compat.array_namespace(*dense) if dense else array_api_compat.array_namespace(np.empty(0))
 
 
 def device_of(*arrays: Rows) -> Any:
     """Return the device of the first dense argument."""
     for a in arrays:
-        if not sparse.issparse(a):
+        if not is_csr(a):
             return array_api_compat.device(a)
     return "cpu"
 
@@ -93,7 +91,7 @@ class Backend:
 
     def asarray(self, a: Rows, dtype: str = "float64") -> Rows:
         """Copy or move ``a`` here, as floating point ``dtype``; CSR rows stay CSR on the host."""
-        if sparse.issparse(a):
+        if is_csr(a):
             return a.astype(dtype, copy=False)
         return self.xp.asarray(to_numpy(a).astype(dtype, copy=False), device=self.device)
 
@@ -103,9 +101,9 @@ def to_numpy(a: Array) -> NDArray[Any]:
     if isinstance(a, np.ndarray):
         return a
     if array_api_compat.is_torch_array(a):
-        return cast("NDArray[Any]", a.detach().cpu().numpy())
+        return a.detach().cpu().numpy()
     if array_api_compat.is_cupy_array(a):
-        return cast("NDArray[Any]", a.get())
+        return a.get()
     return np.asarray(a)
 
 
@@ -134,7 +132,7 @@ def check_rows(X: Any, *, name: str = "X", n_features: int | None = None, allow_
         Not two-dimensional, not numbers, the wrong number of columns, or a NaN or an infinity, named by row
         and column, both counted from 0.
     """
-    X = _as_csr(X) if sparse.issparse(X) else _as_dense(X, name)
+    X = _as_csr(X) if is_csr(X) else _as_dense(X, name)
     n, d = X.shape
     if n_features is not None and d != n_features:
         raise InputError(f"{name} has {d} features, but the model has {n_features}")
@@ -179,7 +177,7 @@ def _as_dense(X: Any, name: str) -> Array:
 
 
 def _check_finite(X: Rows, name: str) -> None:
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if is_csr(X) else X
     xp = namespace(values)
     with np.errstate(all="ignore"):  # a sum of finite values may overflow; the exact test follows then
         if bool(xp.isfinite(xp.sum(values))):
@@ -188,7 +186,7 @@ def _check_finite(X: Rows, name: str) -> None:
     if bad.size == 0:
         return
     first = int(bad[0])
-    if sparse.issparse(X):
+    if is_csr(X):
         row, column = int(np.searchsorted(X.indptr, first, side="right")) - 1, int(X.indices[first])
         what = X.data[first]
     else:
@@ -211,7 +209,7 @@ def is_csr(X: Rows) -> bool:
 
 def dense(X: Rows, like: Array | None = None) -> Array:
     """Return rows as a dense array, in the library and on the device of ``like`` (default: NumPy)."""
-    if not sparse.issparse(X):
+    if not is_csr(X):
         return X
     full = X.toarray()
     if like is None or is_csr(like) or isinstance(like, np.ndarray):

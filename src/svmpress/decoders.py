@@ -108,7 +108,7 @@ class Sign(_Classes):
             raise InputError(f"the sign of one number separates two classes, not {self.n_classes}")
 
     @property
-    def n_outputs(self) -> int:
+    def n_outputs(self) -> int:  # noqa: D102
         return 1
 
     def scores(self, F: Floats) -> Floats:  # noqa: D102
@@ -124,7 +124,7 @@ class Argmax(_Classes):
     """K classes from K numbers: the largest wins (one-vs-rest)."""
 
     @property
-    def n_outputs(self) -> int:
+    def n_outputs(self) -> int:  # noqa: D102
         return self.n_classes
 
     def scores(self, F: Floats) -> Floats:  # noqa: D102
@@ -174,8 +174,7 @@ class PairVote(_Pairs):
             confidence[:, i] += F[:, p]
             confidence[:, j] -= F[:, p]
         # squashed into (-1/3, 1/3), so that confidence never outweighs a vote; scikit-learn's formula
-        votes = np.where(confidence == confidence, self._votes(F), np.nan)
-        return votes + confidence / (3 * (np.abs(confidence) + 1))
+        return self._votes(F) + confidence / (3 * (np.abs(confidence) + 1))
 
     def scores(self, F: Floats) -> Floats:  # noqa: D102
         return F if self.shape == "ovo" else self._ovr(F)

@@ -51,13 +51,9 @@ class Kernel(ABC):
             if not isinstance(value, (int, float)) or not math.isfinite(value):
                 raise InputError(f"{key} of the {self.name} kernel must be a finite number, not {value!r}")
         if self.params.get("gamma", 0) < 0:
-            raise InputError(
-                f"gamma of the {self.name} kernel must not be negative, not {self.params['gamma']!r}"
-            )
+            raise InputError(f"gamma of the {self.name} kernel must not be negative, not {self.params['gamma']!r}")
         if self.params.get("degree", 0) < 0:
-            raise InputError(
-                f"degree of the {self.name} kernel must not be negative, not {self.params['degree']!r}"
-            )
+            raise InputError(f"degree of the {self.name} kernel must not be negative, not {self.params['degree']!r}")
 
     @property
     def params(self) -> dict[str, float]:
@@ -117,10 +113,10 @@ class _Projection(Kernel):
     def _slope(self, X: Rows, V: Array, K: Array) -> Array:
         """Return φ'(s), (n, m)."""
 
-    def pullback(self, X: Rows, V: Array, K: Array, G: Array) -> Array:  # noqa: D102
+    def pullback(self, X: Rows, V: Array, K: Array, G: Array) -> Array:
         return transposed_dot(G * self._slope(X, V, K) * self.gamma, X)
 
-    def pullback_gamma(self, X: Rows, V: Array, K: Array, G: Array) -> float:  # noqa: D102
+    def pullback_gamma(self, X: Rows, V: Array, K: Array, G: Array) -> float:
         xp = namespace(G)
         return float(xp.sum(G * self._slope(X, V, K) * dot(X, V)))
 
@@ -165,12 +161,12 @@ class _Exponential(Kernel):
     def _distances(self, X: Rows, V: Rows) -> Array:
         """Return D, (n, m)."""
 
-    def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102
+    def gram(self, X: Rows, V: Rows) -> Array:
         D = self._distances(X, V)
         D *= -self.gamma
         return namespace(D).exp(D)
 
-    def pullback_gamma(self, X: Rows, V: Array, K: Array, G: Array) -> float:  # noqa: D102
+    def pullback_gamma(self, X: Rows, V: Array, K: Array, G: Array) -> float:
         if self.gamma == 0:
             raise InputError("the derivative with respect to gamma is not available at gamma = 0")
         xp = namespace(K)
@@ -216,7 +212,7 @@ class _Coordinatewise(_Exponential):
         parts = [xp.sum(self._cube(x, V[None, :, :]), axis=2) for _, x in self._row_blocks(X, V)]
         return xp.concat(parts, axis=0) if parts else dot(X, V)
 
-    def pullback(self, X: Rows, V: Array, K: Array, G: Array) -> Array:  # noqa: D102
+    def pullback(self, X: Rows, V: Array, K: Array, G: Array) -> Array:
         xp = namespace(V)
         H = G * K * -self.gamma
         total = xp.zeros_like(V)
@@ -248,9 +244,7 @@ class ChiSquared(_Coordinatewise):
     def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102
         for rows, label in ((X, "rows"), (V, "vectors")):
             if any_negative(rows):
-                raise InputError(
-                    f"the chi-squared kernel needs features >= 0, and the {label} hold negative ones"
-                )
+                raise InputError(f"the chi-squared kernel needs features >= 0, and the {label} hold negative ones")
         return super().gram(X, V)
 
     def _cube(self, X: Array, V: Array) -> Array:
@@ -265,9 +259,7 @@ class ChiSquared(_Coordinatewise):
         return -(X - V) * (3 * X + V) / (total * total)
 
 
-KERNELS: dict[str, type[Kernel]] = {
-    k.name: k for k in (RBF, Polynomial, Sigmoid, Linear, Laplacian, ChiSquared)
-}
+KERNELS: dict[str, type[Kernel]] = {k.name: k for k in (RBF, Polynomial, Sigmoid, Linear, Laplacian, ChiSquared)}
 """Every kernel by its name on the command line and in files."""
 
 

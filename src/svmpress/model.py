@@ -93,13 +93,9 @@ class KernelExpansion:
         vectors = vectors if arrays.is_csr(vectors) else _frozen(arrays.to_numpy(vectors))
         coef, intercept = np.asarray(self.coef), np.asarray(self.intercept)
         if coef.ndim != 2 or coef.shape[0] != vectors.shape[0]:
-            raise InputError(
-                f"coef has shape {coef.shape}; {vectors.shape[0]} vectors need ({vectors.shape[0]}, M)"
-            )
+            raise InputError(f"coef has shape {coef.shape}; {vectors.shape[0]} vectors need ({vectors.shape[0]}, M)")
         if intercept.shape != (coef.shape[1],) or coef.shape[1] == 0:
-            raise InputError(
-                f"intercept has shape {intercept.shape}; coef of shape {coef.shape} needs one per column"
-            )
+            raise InputError(f"intercept has shape {intercept.shape}; coef of shape {coef.shape} needs one per column")
         for name, a in (("coef", coef), ("intercept", intercept)):
             if a.dtype.kind != "f" or not np.isfinite(a).all():
                 raise InputError(f"{name} of a model must be finite floating point numbers")
@@ -133,9 +129,7 @@ class KernelExpansion:
     def multiply_adds(self) -> int:
         """Multiply-adds of one prediction, ``m (d + M)``: distances, then the weighted sums."""
         weights = (
-            self.n_outputs
-            if self.coef_mask is None
-            else float(self.coef_mask.sum(1).mean() if self.n_vectors else 0)
+            self.n_outputs if self.coef_mask is None else float(self.coef_mask.sum(1).mean() if self.n_vectors else 0)
         )
         return int(self.n_vectors * (self.n_features + weights))
 
@@ -155,9 +149,7 @@ class KernelExpansion:
         coef, intercept = here(self.coef), here(self.intercept)
         width = min(self.n_vectors, _VECTOR_BLOCK)
         parts = []
-        for rows in arrays.blocks(
-            X.shape[0], 8 * (4 * width + 2 * self.n_features + self.n_outputs), max_bytes
-        ):
+        for rows in arrays.blocks(X.shape[0], 8 * (4 * width + 2 * self.n_features + self.n_outputs), max_bytes):
             x = arrays.take(X, rows)
             F = xp.zeros((x.shape[0], self.n_outputs), dtype=coef.dtype, device=device) + intercept
             for some in arrays.blocks(self.n_vectors, 1, _VECTOR_BLOCK):
@@ -165,11 +157,7 @@ class KernelExpansion:
                 V = V if host else here(arrays.dense(V))
                 F = F + xp.matmul(self.kernel.gram(x, V), coef[some, :])
             parts.append(F)
-        return (
-            xp.concat(parts, axis=0)
-            if parts
-            else xp.zeros((0, self.n_outputs), dtype=coef.dtype, device=device)
-        )
+        return xp.concat(parts, axis=0) if parts else xp.zeros((0, self.n_outputs), dtype=coef.dtype, device=device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,15 +223,11 @@ class KernelModel:
     def __post_init__(self) -> None:
         wanted = self.decoder.n_outputs
         if wanted is not None and wanted != self.expansion.n_outputs:
-            raise InputError(
-                f"{type(self.decoder).__name__} reads {wanted} outputs, the model has {self.n_outputs}"
-            )
+            raise InputError(f"{type(self.decoder).__name__} reads {wanted} outputs, the model has {self.n_outputs}")
         if (self.task == "regression") != (self.decoder.classes is None):
             raise InputError(f"a {self.task} model cannot have the decoder {type(self.decoder).__name__}")
         if self.scaling is not None and self.scaling.factor.shape != (self.n_features,):
-            raise InputError(
-                f"the scaling has {self.scaling.factor.size} features, the model {self.n_features}"
-            )
+            raise InputError(f"the scaling has {self.scaling.factor.size} features, the model {self.n_features}")
         object.__setattr__(self, "probability", MappingProxyType(dict(self.probability)))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
 
