@@ -159,11 +159,9 @@ class PairVote(_Pairs):
     shape: Literal["ovr", "ovo"] = "ovr"
     break_ties: bool = False
 
-    def _votes(self, F: Floats) -> Floats:
-        pairs = class_pairs(self.n_classes)
-        first = F > 0
-        votes = np.zeros((F.shape[0], self.n_classes))
-        for p, (i, j) in enumerate(pairs):
+    def _votes(self, first: NDArray[np.bool_]) -> Floats:
+        votes = np.zeros((first.shape[0], self.n_classes))
+        for p, (i, j) in enumerate(class_pairs(self.n_classes)):
             votes[:, i] += first[:, p]
             votes[:, j] += ~first[:, p]
         return votes
@@ -173,14 +171,15 @@ class PairVote(_Pairs):
         for p, (i, j) in enumerate(class_pairs(self.n_classes)):
             confidence[:, i] += F[:, p]
             confidence[:, j] -= F[:, p]
-        # squashed into (-1/3, 1/3), so that confidence never outweighs a vote; scikit-learn's formula
-        return self._votes(F) + confidence / (3 * (np.abs(confidence) + 1))
+        # scikit-learn's formula: squashed into (-1/3, 1/3), so that confidence never outweighs a vote. It counts an
+        # exact zero for the first class of the pair; LibSVM's own votes, in `labels`, for the second
+        return self._votes(F >= 0) + confidence / (3 * (np.abs(confidence) + 1))
 
     def scores(self, F: Floats) -> Floats:  # noqa: D102
         return F if self.shape == "ovo" else self._ovr(F)
 
     def labels(self, F: Floats) -> NDArray[Any]:  # noqa: D102
-        return self.classes[np.argmax(self._ovr(F) if self.break_ties else self._votes(F), axis=1)]
+        return self.classes[np.argmax(self._ovr(F) if self.break_ties else self._votes(F > 0), axis=1)]
 
 
 @dataclass(frozen=True, eq=False)
