@@ -1,0 +1,270 @@
+"""Refinement: move the vectors until the small model answers like the big one.
+
+:func:`joint_descent`
+    The paper's *gradient support vectors*: conjugate gradient on vectors and coefficients together (equation 10).
+:func:`variable_projection`
+    The default: L-BFGS on the vectors alone, with the best coefficients put in at every step.
+:func:`polish`
+    L-BFGS on vectors, coefficients, intercepts and optionally the width under any loss, in coordinates where the
+    coefficients are well conditioned.
+
+The optimiser runs on the host in float64, whatever the objective is computed on. Every routine returns the best iterate
+that it saw, so the result is never worse than its start by its own objective, and a trace of iterations.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from svmpress import arrays
+from svmpress.kernels import Kernel
+from svmpress.objective import ExpansionObjective, Floats, Parameters, ProjectedError
+
+Progress = Callable[[int, int], None]
+
+
+class RefineStatus(Enum):
+    """Why a refinement ended; the value is the message for people."""
+
+    CONVERGED = "the objective stopped falling"
+    MAX_ITERATIONS = "the limit of iterations was reached"
+    OUT_OF_TIME = "the time limit was reached"
+
+    @property
+    def message(self) -> str:
+        """The reason, as a sentence."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """One iteration: its number, the best value so far, and the seconds since the start."""
+
+    iteration: int
+    value: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """A refined expansion, as NumPy, with the trace of how it was reached."""
+
+    kernel: Kernel
+    vectors: Floats
+    coef: Floats
+    intercept: Floats
+    value: float
+    trace: tuple[TracePoint, ...]
+    status: RefineStatus
+    n_iter: int
+
+
+class _OutOfTimeError(Exception):
+    """Raised inside the optimiser's callback to end it."""
+
+
+class _Watcher:
+    """Wraps a function for SciPy: keeps the best point, writes the trace, reports progress, watches the clock."""
+
+    def __init__(
+        self,
+        function: Callable[[Floats], tuple[float, Floats]],
+        max_iter: int,
+        max_seconds: float | None,
+        progress: Progress | None,
+        snapshot: Callable[[int, Floats], None] | None,
+    ) -> None:
+        self._function, self._max_iter, self._max_seconds = function, max_iter, max_seconds
+        self._progress, self._snapshot = progress, snapshot
+        self._start = time.perf_counter()
+        self.best_value, self.best = np.inf, np.empty(0)
+        self.n_iter = 0
+        self.trace: list[TracePoint] = []
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        value, gradient = self._function(x)
+        if not np.isfinite(value) or not np.isfinite(gradient).all():
+            return np.inf, np.zeros_like(x)  # a step too far: the line search comes back
+        if value < self.best_value:
+            self.best_value, self.best = value, x.copy()
+        if not self.trace:
+            self.trace.append(TracePoint(0, value, time.perf_counter() - self._start))
+            if self._snapshot is not None:
+                self._snapshot(0, x)
+        return value, gradient
+
+    def iterated(self, x: Floats) -> None:
+        self.n_iter += 1
+        seconds = time.perf_counter() - self._start
+        self.trace.append(TracePoint(self.n_iter, float(self.best_value), seconds))
+        if self._snapshot is not None:
+            self._snapshot(self.n_iter, x)
+        if self._progress is not None:
+            self._progress(self.n_iter, self._max_iter)
+        if self._max_seconds is not None and seconds > self._max_seconds:
+            raise _OutOfTimeError
+
+
+def _minimise(watch: _Watcher, x0: Floats, method: str, max_iter: int, tol: float) -> RefineStatus:
+    """Run SciPy's optimiser until it converges; a line search that fails early is restarted from the best point."""
+    options = {
+        "L-BFGS-B": {"maxcor": 20, "maxfun": 10**9, "ftol": tol, "gtol": 0.0, "maxls": 30},
+        "CG": {"gtol": 0.0},
+    }[method]
+    x = x0
+    try:
+        while watch.n_iter < max_iter:
+            before, begun = watch.best_value, watch.n_iter
+            run: Any = minimize  # typed Any: SciPy's stubs know no callable objects
+            run(
+                watch,
+                x,
+                jac=True,
+                method=method,
+                callback=watch.iterated,
+                options={**options, "maxiter": max_iter - begun},
+            )
+            x = watch.best
+            fell = before - watch.best_value
+            if watch.n_iter - begun < 2 or (np.isfinite(before) and fell <= 10 * tol * abs(before)):
+                return RefineStatus.CONVERGED
+            if method == "L-BFGS-B" and watch.n_iter < max_iter:
+                return RefineStatus.CONVERGED
+    except _OutOfTimeError:
+        return RefineStatus.OUT_OF_TIME
+    return RefineStatus.MAX_ITERATIONS
+
+
+class _Domain:
+    """Keeps the vectors of kernels on non-negative features there: the free variable is u, and v = |u|."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._fold = kernel.nonnegative
+
+    def into(self, u: Floats) -> Floats:
+        return np.abs(u) if self._fold else u
+
+    def back(self, u: Floats, gradient: Floats) -> Floats:
+        return np.where(u < 0, -gradient, gradient) if self._fold else gradient
+
+
+def joint_descent(
+    objective: ExpansionObjective,
+    start: Parameters,
+    *,
+    max_iter: int = 1000,
+    tol: float = 1e-9,
+    mask: NDArray[np.bool_] | None = None,
+    max_seconds: float | None = None,
+    progress: Progress | None = None,
+    snapshot: Callable[[int, Floats, Floats], None] | None = None,
+) -> Refined:
+    """Move vectors and coefficients together by conjugate gradient; the intercepts stay (equation 10 of the paper).
+
+    Parameters
+    ----------
+    objective : ExpansionObjective
+    start : Parameters
+        On the backend of the objective's rows.
+    max_iter : int
+    tol : float
+        Relative fall of the objective over a restart below which it has converged.
+    mask : (m, M) bool, optional
+        Coefficients that may differ from zero.
+    max_seconds : float, optional
+    progress : callable, optional
+        Called with (iteration, max_iter).
+    snapshot : callable, optional
+        Called after every iteration, and before the first, with (iteration, vectors (m, d), coef (m, M)).
+    """
+    xp, device = arrays.namespace(start.vectors), arrays.device_of(start.vectors)
+    shape, split = start.vectors.shape, start.vectors.shape[0] * start.vectors.shape[1]
+    domain = _Domain(start.kernel)
+
+    def unpack(x: Floats) -> tuple[Floats, Floats]:
+        return domain.into(x[:split]).reshape(shape), x[split:].reshape(start.coef.shape)
+
+    def function(x: Floats) -> tuple[float, Floats]:
+        V, A = unpack(x)
+        at = Parameters(start.kernel, xp.asarray(V, device=device), xp.asarray(A, device=device), start.intercept)
+        g = objective.value_and_grad(at)
+        dA = arrays.to_numpy(g.coef) if mask is None else arrays.to_numpy(g.coef) * mask
+        dV = domain.back(x[:split], arrays.to_numpy(g.vectors).ravel())
+        return g.value, np.concatenate([dV, dA.ravel()])
+
+    shown = None if snapshot is None else (lambda i, x: snapshot(i, *(a.copy() for a in unpack(x))))
+    watch = _Watcher(function, max_iter, max_seconds, progress, shown)
+    x0 = np.concatenate([arrays.to_numpy(start.vectors).ravel(), arrays.to_numpy(start.coef).ravel()])
+    watch(x0)
+    status = _minimise(watch, x0, "CG", max_iter, tol)
+    V, A = unpack(watch.best)
+    b = arrays.to_numpy(start.intercept)
+    return Refined(start.kernel, V, A, b, watch.best_value, tuple(watch.trace), status, watch.n_iter)
+
+
+def variable_projection(
+    objective: ProjectedError,
+    vectors: Floats,
+    *,
+    kernel: Kernel | None = None,
+    learn_width: bool = False,
+    max_iter: int = 100,
+    tol: float = 1e-7,
+    max_seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Refined:
+    """Move the vectors by L-BFGS, with the best coefficients and intercepts put in at every step.
+
+    Parameters
+    ----------
+    objective : ProjectedError
+    vectors : (m, d)
+        Where to start, as NumPy.
+    kernel : Kernel, optional
+        Where the width starts; the objective's by default.
+    learn_width : bool
+        Whether γ moves too (its logarithm does).
+    max_iter, tol, max_seconds, progress
+        As in :func:`joint_descent`; ``tol`` is the relative fall of one iteration.
+    """
+    kernel0 = kernel or objective.kernel
+    xp, device = arrays.namespace(objective.targets), arrays.device_of(objective.targets)
+    domain, shape = _Domain(kernel0), vectors.shape
+    first = objective.value_and_grad(xp.asarray(np.ascontiguousarray(vectors), device=device), kernel0)
+    scale = _vector_scale(arrays.to_numpy(first.coef))
+    log_gamma = np.log(kernel0.params["gamma"]) if learn_width else 0.0
+
+    def unpack(x: Floats) -> tuple[Floats, Kernel]:
+        V = domain.into((x[: vectors.size].reshape(shape) * scale).ravel()).reshape(shape)
+        return V, kernel0.with_gamma(float(np.exp(log_gamma + x[-1]))) if learn_width else kernel0
+
+    def function(x: Floats) -> tuple[float, Floats]:
+        V, k = unpack(x)
+        p = objective.value_and_grad(xp.asarray(V, device=device), k, width=learn_width)
+        dV = domain.back(x[: vectors.size], (arrays.to_numpy(p.vectors) * scale).ravel())
+        return p.value, np.append(dV, p.gamma * k.params["gamma"]) if p.gamma is not None else dV
+
+    watch = _Watcher(function, max_iter, max_seconds, progress, None)
+    x0 = (np.asarray(vectors, dtype=np.float64) / scale).ravel()
+    x0 = np.append(x0, 0.0) if learn_width else x0
+    watch(x0)
+    status = _minimise(watch, x0, "L-BFGS-B", max_iter, tol)
+    V, k = unpack(watch.best)
+    p = objective.value_and_grad(xp.asarray(V, device=device), k)
+    A, b = arrays.to_numpy(p.coef), arrays.to_numpy(p.intercept)
+    return Refined(k, V, A, b, p.value, tuple(watch.trace), status, watch.n_iter)
+
+
+def _vector_scale(coef: Floats) -> Floats:
+    """Return a step length for each vector, (m, 1): the curvature of the error in v_j grows with ||A_j||²."""
+    weight = np.linalg.norm(coef, axis=1, keepdims=True)
+    typical = float(np.median(weight)) or 1.0
+    return typical / np.clip(weight, 0.1 * typical, 10 * typical)

@@ -1,0 +1,123 @@
+"""Gram matrices of least-squares problems over kernel columns, one column at a time.
+
+Selection regresses targets on the columns of a kernel matrix ``K = k(R, S)``, rows ``R`` (n, d) against candidates
+``S`` (p, d), with the penalty ``ridge · aᵀ k(S, S) a``. All that LARS asks of the problem is
+
+    Gram matrix     KᵀK + ridge · k(S, S)   (p, p), by columns
+    correlations    Kᵀ T                    (p, M), once
+
+so neither it nor K is ever formed whole: K is kept as far as the memory cap allows and computed again, block by block,
+where it is not. A pass over K costs far more than the products with it, so columns are fetched several at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import arrays
+from svmpress.arrays import Array, Backend, Rows
+from svmpress.kernels import Kernel
+
+Floats = NDArray[np.float64]
+
+
+class GramColumns:
+    """Columns of ``KᵀK + ridge · k(S, S)``, computed when asked for.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : (n, d)
+    candidates : (p, d)
+    ridge : float
+        Weight of the penalty ``aᵀ k(S, S) a``: 1 in equation 9 of the paper, 0 for plain least squares.
+    max_bytes : int
+        Memory for what is kept of K.
+    backend : Backend, optional
+        Where to compute; results are NumPy.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        candidates: Rows,
+        *,
+        ridge: float = 0.0,
+        max_bytes: int = 2**30,
+        backend: Backend | None = None,
+    ) -> None:
+        backend = backend or Backend.of("cpu")
+        self.kernel, self.ridge = kernel, ridge
+        self._rows, self._candidates = backend.asarray(rows), backend.asarray(candidates)
+        n, p = rows.shape[0], candidates.shape[0]
+        self._blocks = list(arrays.blocks(n, 8 * 4 * p, max(2**26, max_bytes // 8)))
+        self._kept: list[Array] = []
+        used = 0
+        for block in self._blocks:  # keep the first blocks of K, as many as fit
+            used += 8 * p * (block.stop - block.start)
+            if used > max_bytes - max_bytes // 4:
+                break
+            self._kept.append(self.kernel.gram(arrays.take(self._rows, block), self._candidates))
+        self.is_cached = len(self._kept) == len(self._blocks)
+        """Whether all of K is in memory, so that a column costs a product and nothing else."""
+
+    @property
+    def n_candidates(self) -> int:
+        """The number of candidates, p."""
+        return int(self._candidates.shape[0])
+
+    def _kernel_blocks(self) -> Iterator[tuple[slice, Array]]:
+        for i, block in enumerate(self._blocks):
+            if i < len(self._kept):
+                yield block, self._kept[i]
+            else:
+                yield block, self.kernel.gram(arrays.take(self._rows, block), self._candidates)
+
+    def correlations(self, targets: Floats) -> Floats:
+        """Return ``KᵀT``, (p, M), for targets (n, M)."""
+        total = np.zeros((self.n_candidates, targets.shape[1]))
+        for block, K in self._kernel_blocks():
+            xp = arrays.namespace(K)
+            T = xp.asarray(np.ascontiguousarray(targets[block]), device=arrays.device_of(K))
+            total += arrays.to_numpy(xp.matmul(K.T, T))
+        return total
+
+    def kernel_times(self, coef: Floats) -> Floats:
+        """Return ``K a``, (n, M), for coefficients (p, M)."""
+        parts = []
+        for _, K in self._kernel_blocks():
+            xp = arrays.namespace(K)
+            parts.append(arrays.to_numpy(xp.matmul(K, xp.asarray(coef, device=arrays.device_of(K)))))
+        return np.concatenate(parts)
+
+    def columns(self, which: NDArray[np.intp]) -> Floats:
+        """Return the columns ``which`` of the Gram matrix, (p, len(which))."""
+        chosen = arrays.take(self._candidates, which)
+        total = np.zeros((self.n_candidates, len(which)))
+        for block, K in self._kernel_blocks():
+            k = self.kernel.gram(arrays.take(self._rows, block), chosen)
+            total += arrays.to_numpy(arrays.namespace(K).matmul(K.T, k))
+        if self.ridge:
+            total += self.ridge * arrays.to_numpy(self.kernel.gram(self._candidates, chosen))
+        return total
+
+
+class DenseColumns:
+    """The same interface over a Gram matrix that exists already, (p, p)."""
+
+    def __init__(self, gram: Floats) -> None:
+        self._gram = np.asarray(gram, dtype=np.float64)
+        self.is_cached = True
+
+    @property
+    def n_candidates(self) -> int:
+        """The number of candidates, p."""
+        return int(self._gram.shape[0])
+
+    def columns(self, which: NDArray[np.intp]) -> Floats:
+        """Return the columns ``which`` of the Gram matrix, (p, len(which))."""
+        return self._gram[:, which]
