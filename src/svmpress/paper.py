@@ -7,8 +7,8 @@ compressed by itself on its own support vectors, with a share of the budget in p
 2. conjugate gradient moves them and their coefficients so that they reproduce the machine's decision values on all of
    its support vectors (equation 10), the intercept staying as it is.
 
-Every vector serves one machine, so a one-vs-one model made this way fits a LibSVM file without copies. A regressor and a
-one-class SVM have no labels to regress; their decision values stand in.
+Every vector serves one machine, so a one-vs-one model made this way fits a LibSVM file without copies. A regressor and
+a one-class SVM have no labels to regress; their decision values stand in.
 """
 
 from __future__ import annotations
@@ -77,11 +77,9 @@ class _Machines:
     def outcome(self) -> Outcome:
         vectors, coef, owner = [], [], []
         short = ""
-        for p, k in enumerate(self.shares):
-            if k == 0:
-                continue
+        for p in np.flatnonzero(self.shares):
             name = self._name(p)
-            path = self._select(p, int(k), name)
+            path = self._select(p, int(self.shares[p]), name)
             k = len(path)
             if path.status is not SelectionStatus.COMPLETE:
                 short = f"{name}: {path.status.message}"
@@ -91,7 +89,7 @@ class _Machines:
             column[:, p] = a
             coef.append(column)
             owner.append(self._owner(p, self.members[p][path.order]))
-            self.problem.progress("machines", p + 1, len(self.shares))
+            self.problem.progress("machines", int(p) + 1, len(self.shares))
         A = np.concatenate(coef)
         expansion = KernelExpansion(
             self.source.kernel, np.concatenate(vectors), A, self._intercepts(), self._mask(np.concatenate(owner))
