@@ -1,0 +1,143 @@
+"""Data files in: svmlight/LibSVM text, CSV, NumPy archives and Parquet, whole or in blocks.
+
+    stream(path) -> blocks of rows      bounded memory, whatever the size of the file
+    read(path)   -> Dataset             the same blocks, put together
+
+One reader a format, each a generator of :class:`Block`; the reading of a whole file is their concatenation, so
+there is one parser a format and one set of errors: file, line or row, column, and what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from svmpress import arrays
+from svmpress.arrays import Rows
+from svmpress.data import delimited, npz, parquet, svmlight
+from svmpress.data.source import (
+    FORMATS,
+    Block,
+    DataFormat,
+    Layout,
+    detect_format,
+    label_text,
+    labels_like,
+    open_text,
+    settle_labels,
+)
+from svmpress.errors import InputError
+
+__all__ = [
+    "FORMATS",
+    "Block",
+    "DataFormat",
+    "Dataset",
+    "Layout",
+    "label_text",
+    "labels_like",
+    "read",
+    "settle_labels",
+    "stream",
+]
+
+DENSE_FROM = 0.25
+"""Rows of svmlight text become dense when at least this share of their values is not zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A whole file.
+
+    Parameters
+    ----------
+    X : (n, d) rows, dense or CSR
+    y : (n,), optional
+        Labels: int64, float64 or text.
+    """
+
+    X: Rows
+    y: NDArray[Any] | None
+
+
+def stream(path: str | os.PathLike[str], layout: Layout | None = None, **options: Any) -> Generator[Block, None, None]:
+    r"""Yield the rows of a data file in blocks, in order.
+
+    Parameters
+    ----------
+    path : path
+        ``-`` is standard input (svmlight text unless ``format`` says otherwise).
+    layout : Layout, optional
+        How to read it.
+    **options
+        Single fields of the layout.
+
+    Raises
+    ------
+    InputError, FormatError
+        The file cannot be read, or a value in it cannot be used: the message says where.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.svm"
+    >>> _ = path.write_text("1 1:0.5 2:1\n-1 2:3\n")
+    >>> [block.X.toarray().tolist() for block in stream(path)]
+    [[[0.5, 1.0], [0.0, 3.0]]]
+    """
+    layout = replace(layout or Layout(), **options)
+    form = layout.format or detect_format(path)
+    if form in ("svmlight", "csv"):
+        reader = svmlight.stream if form == "svmlight" else delimited.stream
+        with open_text(path) as file:
+            yield from reader(file, layout)
+    elif form in ("npz", "parquet"):
+        yield from (npz.stream if form == "npz" else parquet.stream)(path, layout)
+    else:
+        raise InputError(f"unknown data format {form!r}; svmpress reads {', '.join(FORMATS)}")
+
+
+def read(
+    path: str | os.PathLike[str],
+    layout: Layout | None = None,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: Any,
+) -> Dataset:
+    r"""Return a whole data file; see :func:`stream` for the arguments.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "rows.csv"
+    >>> _ = path.write_text("width,height,label\n1,2,cat\n3,4,dog\n")
+    >>> read(path).y.tolist()
+    ['cat', 'dog']
+    """
+    parts: list[Block] = []
+    with contextlib.closing(stream(path, layout, **options)) as blocks:
+        for block in blocks:
+            parts.append(block)
+            if progress is not None:
+                done = block.first_row + block.X.shape[0]
+                progress("reading", done, round(done / block.fraction) if block.fraction else 0)
+    y = None
+    if parts[0].y is not None:
+        y = settle_labels(np.concatenate([part.y for part in parts if part.y is not None]))
+    return Dataset(_concatenated([part.X for part in parts]), y)
+
+
+def _concatenated(parts: list[Rows]) -> Rows:
+    if not arrays.is_csr(parts[0]):
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    X = sparse.csr_array(sparse.vstack([arrays.widen(part, width) for part in parts], format="csr"))
+    n, d = X.shape
+    return X.toarray() if X.nnz >= DENSE_FROM * n * d else X

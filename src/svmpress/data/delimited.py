@@ -1,0 +1,136 @@
+"""CSV text: one row a line, features and one label column, separated by comma, semicolon, tab or bar.
+
+The separator is the one that occurs most in the first line. That line is a header if no cell of it is a number,
+or if a cell is one of the usual names of a label column; ``header=`` decides otherwise. The label may be text;
+features are numbers. Cells may be quoted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress.data.source import LABEL_NAMES, Block, Layout, TextFile, column_name, find_label, first_bad
+from svmpress.errors import FormatError
+
+_DELIMITERS = ",;\t|"
+_MISSING = {"", "na", "n/a", "null", "none", "?"}
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The columns of a file."""
+
+    where: str
+    n_columns: int
+    names: list[str] | None
+    label: int | None
+
+    def column(self, feature: int) -> str:
+        """Return what messages call a feature, given its position among the features."""
+        skip = self.label is not None and feature >= self.label
+        return column_name(self.names, feature + skip)
+
+
+def stream(file: TextFile, layout: Layout) -> Iterator[Block]:
+    """Yield the rows of an open file in blocks of about ``layout.block_bytes`` of text."""
+    text = io.TextIOWrapper(file.lines, encoding="utf-8-sig", newline="")
+    try:
+        yield from _stream(file, text, layout)
+    except UnicodeDecodeError as e:
+        raise FormatError(f"{file.name} is not UTF-8 text: {e.reason} at byte {e.start}") from e
+    except csv.Error as e:
+        raise FormatError(f"{file.name} is not a CSV file: {e}") from e
+    finally:
+        text.detach()  # the wrapper must not close what it was given
+
+
+def _stream(file: TextFile, text: io.TextIOWrapper, layout: Layout) -> Iterator[Block]:
+    first_line = _first_line(file.head())
+    reader = csv.reader(text, delimiter=max(_DELIMITERS, key=first_line.count), skipinitialspace=True)
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    first = next((record for record in reader if record), None)
+    if first is None:
+        raise FormatError(f"{file.name} has no rows")
+    table, has_header = _columns(first, layout, file.name)
+    pending, numbers = ([], []) if has_header else ([first], [reader.line_num])
+    rows_per_block = max(1, layout.block_bytes // (8 * table.n_columns))
+    row = 0
+    for record in reader:
+        if record:
+            pending.append(record)
+            numbers.append(reader.line_num)
+        if len(pending) >= rows_per_block:
+            yield _block(pending, numbers, table, row, file.fraction)
+            row += len(pending)
+            pending, numbers = [], []
+    if pending:
+        yield _block(pending, numbers, table, row, 1.0)
+    elif row == 0:
+        raise FormatError(f"{file.name} has a header and no rows")
+
+
+def _first_line(head: bytes) -> str:
+    lines = head.decode("utf-8-sig", "replace").splitlines()
+    return next((line for line in lines if line.strip()), "")
+
+
+def _columns(first: list[str], layout: Layout, where: str) -> tuple[_Table, bool]:
+    numeric = any(_number(cell) is not None for cell in first)
+    named = any(cell.strip().lower() in LABEL_NAMES for cell in first)
+    has_header = layout.header if layout.header is not None else named or not numeric
+    names = [cell.strip() for cell in first] if has_header else None
+    if names and names[0] == "":
+        raise FormatError(f"{where}: the first column has no name; if it is a row index, write the file without it")
+    label = find_label(names, len(first), layout, where)
+    return _Table(where, len(first), names, label), has_header
+
+
+def _block(records: list[list[str]], numbers: list[int], table: _Table, row: int, fraction: float | None) -> Block:
+    for record, number in zip(records, numbers, strict=True):
+        if len(record) != table.n_columns:
+            raise FormatError(
+                f"{table.where}, line {number}: {len(record)} cells, but the first line has {table.n_columns}"
+            )
+    y: NDArray[Any] | None = None
+    if table.label is not None:
+        y = np.array([record.pop(table.label).strip() for record in records], dtype=object)
+        for label, number in zip(y, numbers, strict=True):
+            if label.lower() in _MISSING | {"nan"}:
+                raise FormatError(f"{table.where}, line {number}: the label is missing")
+    try:
+        X = np.array(records, dtype=np.float64)
+    except ValueError:
+        X = _slow(records, numbers, table)
+    bad = first_bad(X)
+    if bad is not None:
+        place, feature, what = bad
+        raise FormatError(f"{table.where}, line {numbers[place]}, {table.column(feature)}: the value is {what}")
+    return Block(X, y, row, fraction)
+
+
+def _slow(records: list[list[str]], numbers: list[int], table: _Table) -> NDArray[np.float64]:
+    """Raise the error of the first cell that is not a number."""
+    X = np.empty((len(records), table.n_columns - (table.label is not None)))
+    for i, (record, number) in enumerate(zip(records, numbers, strict=True)):
+        for j, cell in enumerate(record):
+            value = _number(cell)
+            if value is None:
+                what = "the value is missing" if cell.strip().lower() in _MISSING else f"{cell!r} is not a number"
+                raise FormatError(f"{table.where}, line {number}, {table.column(j)}: {what}")
+            X[i, j] = value
+    return X
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None

@@ -1,0 +1,89 @@
+"""Parquet tables, by record batches; needs ``pyarrow``, the extra ``parquet``.
+
+Every column but the label is a feature: numbers or booleans, no nulls. The label may be text.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress.data.source import Block, Layout, column_name, find_label, first_bad, open_binary
+from svmpress.errors import FormatError, MissingExtraError
+
+
+def stream(path: str | os.PathLike[str], layout: Layout) -> Iterator[Block]:
+    """Yield the rows of a table in blocks of about ``layout.block_bytes``."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as e:
+        raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from e
+    where = str(path)
+    try:
+        with open_binary(path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
+            yield from _stream(file, where, layout)
+    except pyarrow.ArrowException as e:
+        raise FormatError(f"{where} is not a Parquet file, or is damaged: {str(e).splitlines()[0]}") from e
+
+
+def _stream(file: Any, where: str, layout: Layout) -> Iterator[Block]:
+    schema = file.schema_arrow
+    names = [str(name) for name in schema.names]
+    if not names:
+        raise FormatError(f"{where} has no columns")
+    label = find_label(names, len(names), layout, where)
+    for position, column in enumerate(schema):
+        if position != label:
+            _check_type(column.type, f"{where}, {column_name(names, position)}")
+    n, row = int(file.metadata.num_rows), 0
+    for batch in file.iter_batches(batch_size=max(1, layout.block_bytes // (8 * len(names)))):
+        features = [position for position in range(len(names)) if position != label]
+        X = np.empty((batch.num_rows, len(features)))
+        for j, position in enumerate(features):
+            X[:, j] = _numbers(batch.column(position), f"{where}, {column_name(names, position)}", row)
+        bad = first_bad(X)
+        if bad is not None:
+            place, j, what = bad
+            raise FormatError(f"{where}, {column_name(names, features[j])}: the value of row {row + place} is {what}")
+        y = None if label is None else _labels(batch.column(label), where, row)
+        yield Block(X, y, row, (row + batch.num_rows) / n)
+        row += batch.num_rows
+    if row == 0:
+        raise FormatError(f"{where} has no rows")
+
+
+def _check_type(kind: Any, where: str) -> None:
+    from pyarrow import types
+
+    numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if not any(test(kind) for test in numeric):
+        raise FormatError(f"{where}: the type is {kind}; features must be numbers")
+
+
+def _numbers(column: Any, where: str, row: int) -> NDArray[np.float64]:
+    """Return a column as float64, or name its first null."""
+    _check_nulls(column, where, "value", row)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _check_nulls(column: Any, where: str, what: str, row: int) -> None:
+    if column.null_count:
+        first = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise FormatError(f"{where}: the {what} of row {row + first} is missing")
+
+
+def _labels(column: Any, where: str, row: int) -> NDArray[Any]:
+    import pyarrow
+
+    _check_nulls(column, where, "label", row)
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    y = np.asarray(column.to_numpy(zero_copy_only=False))
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise FormatError(f"{where}: the label of row {row + int(np.argmin(np.isfinite(y)))} is not finite")
+    return y

@@ -1,0 +1,340 @@
+"""What every reader of data files shares: how to read, what comes out, opening and recognising a file.
+
+A reader turns a file into an iterator of :class:`Block`: consecutive rows, few enough for memory. Labels in a
+block are as the file has them (text stays text), because one block cannot know what the others hold;
+:func:`settle_labels` decides for a whole file and :func:`labels_like` for a given model.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import arrays
+from svmpress.arrays import Rows
+from svmpress.errors import FormatError, InputError
+
+DataFormat = Literal["svmlight", "csv", "npz", "parquet"]
+
+FORMATS: tuple[DataFormat, ...] = ("svmlight", "csv", "npz", "parquet")
+"""The data formats by name."""
+
+LABEL_NAMES = ("label", "target", "y", "class")
+"""Names that make a column of a table the label when the caller names none."""
+
+_SUFFIXES: dict[str, DataFormat] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+_COMPRESSED = {".gz", ".bz2", ".xz"}
+_OPENERS: tuple[tuple[bytes, Any], ...] = (
+    (b"\x1f\x8b", gzip.open),
+    (b"BZh", bz2.open),
+    (b"\xfd7zXZ\x00", lzma.open),
+)
+_MODEL_STARTS = (b"svm_type ", b"kernel_type ", b"solver_type ")
+_PEEK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How to read a data file; each field is also an option on the command line.
+
+    Parameters
+    ----------
+    format : "svmlight", "csv", "npz" or "parquet", optional
+        None: by suffix, else by content.
+    label : str or int, optional
+        The label column of a table, by name or by position from 0 (negative: from the end). None: the column
+        named label, target, y or class, in any case, else the last.
+    labels : bool, optional
+        Whether the file has labels; None: it may or may not.
+    split : str, optional
+        Which part of an NPZ file with ``X_train``, ``X_test``, ... to read; it must be there.
+    default_split : str, optional
+        Which part to read when ``split`` is None and the file has several.
+    header : bool, optional
+        Whether the first line of a CSV file names the columns; None: see :mod:`svmpress.data.delimited`.
+    zero_based : bool
+        Whether the feature indices of svmlight text start at 0 instead of 1.
+    n_features : int, optional
+        How many features the model has: settles whether a table without names has a label column.
+    block_bytes : int
+        About how much of the file makes one block.
+    """
+
+    format: DataFormat | None = None
+    label: str | int | None = None
+    labels: bool | None = True
+    split: str | None = None
+    default_split: str | None = None
+    header: bool | None = None
+    zero_based: bool = False
+    n_features: int | None = None
+    block_bytes: int = 4 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive rows of a file.
+
+    Parameters
+    ----------
+    X : (k, d) rows, dense or CSR
+        In svmlight text d is the largest index of this block, so it may differ between blocks.
+    y : (k,), optional
+        Labels as the file has them.
+    first_row : int
+        Where the block starts, in rows from 0.
+    fraction : float, optional
+        How much of the file has been read, from 0 to 1, if that is known.
+    """
+
+    X: Rows
+    y: NDArray[Any] | None
+    first_row: int
+    fraction: float | None = None
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Opening and recognising
+# ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """An open text file: its decompressed bytes, and how far the reader has come in the file itself."""
+
+    name: str
+    lines: io.BufferedReader
+    raw: IO[bytes]
+    size: int | None
+
+    @property
+    def fraction(self) -> float | None:
+        """The share of the file that has been read."""
+        return min(1.0, self.raw.tell() / self.size) if self.size else None
+
+    def head(self) -> bytes:
+        """Return the first bytes without consuming them."""
+        return self.lines.peek(_PEEK)[:_PEEK]
+
+
+@contextlib.contextmanager
+def open_text(path: str | os.PathLike[str]) -> Iterator[TextFile]:
+    """Open text that may be compressed by gzip, bzip2 or xz; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        No such file, a directory, no permission.
+    FormatError
+        Empty, binary, or really a model.
+    """
+    name = str(path)
+    with contextlib.ExitStack() as stack:
+        if name == "-":
+            raw: Any = sys.stdin.buffer
+        else:
+            raw = stack.enter_context(open_binary(path))
+        start = raw.peek(8)
+        inner = raw
+        for magic, opener in _OPENERS:
+            if start.startswith(magic):
+                inner = stack.enter_context(io.BufferedReader(opener(raw), _PEEK))
+        size = os.fstat(raw.fileno()).st_size if raw.seekable() else None
+        file = TextFile("standard input" if name == "-" else name, inner, raw, size)
+        try:
+            _check_text(file)
+            yield file
+        except (EOFError, OSError, lzma.LZMAError) as e:
+            if inner is raw or isinstance(e, BrokenPipeError):
+                raise
+            raise FormatError(f"{file.name} is a damaged compressed file: {e}") from e
+
+
+def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file, or say in a sentence why it cannot be read."""
+    try:
+        return open(path, "rb", buffering=_PEEK)
+    except OSError as e:
+        raise InputError(f"cannot read {path}: {(e.strerror or str(e)).lower()}") from e
+
+
+def _check_text(file: TextFile) -> None:
+    head = file.head()
+    if not head.strip():
+        raise FormatError(f"{file.name} is empty")
+    if b"\0" in head:
+        raise FormatError(f"{file.name} is a binary file, not svmlight or CSV text")
+    if head.lstrip().startswith(_MODEL_STARTS):
+        raise FormatError(f"{file.name} is a model, not data; on the command line the model comes first")
+
+
+def detect_format(path: str | os.PathLike[str]) -> DataFormat:
+    """Return the format of a data file by its suffix (before .gz, .bz2 or .xz), else by its content."""
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in _SUFFIXES:
+        return _SUFFIXES[suffixes[-1]]
+    if str(path) == "-" or not Path(path).is_file():  # a pipe can be read only once
+        return "svmlight"
+    with open_binary(path) as f:
+        start = f.read(8)
+    if start.startswith(b"PK"):
+        return "npz"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    with open_text(path) as text:
+        return _text_format(text.head())
+
+
+def _text_format(head: bytes) -> DataFormat:
+    """Say "svmlight" if a line near the start has ``index:value`` and no other separator, else "csv"."""
+    for line in head.splitlines()[:20]:
+        data = line.split(b"#", 1)[0]
+        if any(sep in data for sep in (b",", b";", b"|")) or (b"\t" in data and b":" not in data):
+            return "csv"
+        if b":" in data:
+            return "svmlight"
+    return "svmlight"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Columns and values
+# ---------------------------------------------------------------------------------------------------------
+
+
+def find_label(names: list[str] | None, n_columns: int, layout: Layout, where: str) -> int | None:
+    """Return the position of the label column of a table, or None if it has none.
+
+    Parameters
+    ----------
+    names : list of str, optional
+        The column names, if the table has them.
+    n_columns : int
+    layout : Layout
+    where : str
+        The file, for messages.
+    """
+    if layout.labels is False:
+        return None
+    if layout.label is not None:
+        return _named_label(names, n_columns, layout.label, where)
+    for position, name in enumerate(names or []):
+        if name.strip().lower() in LABEL_NAMES:
+            return position
+    if layout.n_features is not None and n_columns == layout.n_features:
+        if layout.labels:
+            raise FormatError(
+                f"{where} has {n_columns} columns, as many as the model has features: no column is the label"
+            )
+        return None
+    if n_columns < 2:
+        raise FormatError(f"{where} has a single column; a table needs features and a label")
+    return n_columns - 1
+
+
+def _named_label(names: list[str] | None, n_columns: int, label: str | int, where: str) -> int:
+    if names is not None and str(label) in names:
+        return names.index(str(label))
+    try:
+        position = int(label)
+    except ValueError:
+        known = f"; its columns are {', '.join(names[:12])}" if names else "; its columns have no names"
+        raise FormatError(f"{where} has no column {label!r}{known}") from None
+    if not -n_columns <= position < n_columns:
+        raise FormatError(f"{where} has {n_columns} columns, so there is no column {position} (counted from 0)")
+    return position % n_columns
+
+
+def column_name(names: list[str] | None, position: int) -> str:
+    """Return how messages call a column: its name, or its position from 0."""
+    return f"column {names[position]!r}" if names else f"column {position} (from 0)"
+
+
+def first_bad(X: Rows) -> tuple[int, int, str] | None:
+    """Return row, column and name of the first value that is NaN or infinite, or None."""
+    values = X.data if arrays.is_csr(X) else X
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return None
+    first = int(np.argmax(bad))
+    if arrays.is_csr(X):
+        row, column = int(np.searchsorted(X.indptr, first, side="right")) - 1, int(X.indices[first])
+    else:
+        row, column = divmod(first, X.shape[1])
+    return row, column, "NaN" if np.isnan(values.ravel()[first]) else "infinite"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Labels
+# ---------------------------------------------------------------------------------------------------------
+
+
+def settle_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of a whole file: int64 if all are whole numbers, else float64, else text.
+
+    Examples
+    --------
+    >>> settle_labels(np.array(["1", "2.0"], dtype=object)).tolist()
+    [1, 2]
+    >>> settle_labels(np.array(["1", "b"], dtype=object)).tolist()
+    ['1', 'b']
+    """
+    try:
+        numbers = y.astype(np.float64)
+    except (ValueError, TypeError):
+        return y.astype(str)
+    if not np.isfinite(numbers).all():
+        return y.astype(str) if y.dtype.kind in "OUS" else numbers
+    whole = bool(np.all(numbers == np.rint(numbers)) and np.all(np.abs(numbers) < 2**53))
+    return numbers.astype(np.int64) if whole else numbers
+
+
+def labels_like(y: NDArray[Any], classes: NDArray[Any] | None, first_row: int = 0) -> NDArray[Any]:
+    """Return labels in the type of a model's classes (None: a regressor), so that they can be compared.
+
+    Examples
+    --------
+    >>> labels_like(np.array([1.0, 2.0]), np.array(["1", "2"])).tolist()
+    ['1', '2']
+    """
+    if classes is not None and classes.dtype.kind not in "iufb":
+        return np.array([label_text(v) for v in y.tolist()], dtype=object)
+    try:
+        return y.astype(np.float64)
+    except (ValueError, TypeError):
+        kind = "the model answers with numbers" if classes is None else "the classes of the model are numbers"
+        for i, v in enumerate(y.tolist()):
+            try:
+                float(v)
+            except (ValueError, TypeError):
+                raise InputError(f"the label of row {first_row + i} is {v!r}, but {kind}") from None
+        raise
+
+
+def label_text(value: Any) -> str:
+    """Return a label or a predicted value as ``svm-predict`` writes it: numbers with ``%.17g``."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    return f"{float(value):.17g}" if isinstance(value, (int, float, np.number)) else str(value)
