@@ -8,7 +8,7 @@ Everything that svmpress reads becomes this, and everything that it writes start
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -133,31 +133,36 @@ class KernelExpansion:
         )
         return int(self.n_vectors * (self.n_features + weights))
 
-    def decision_values(self, X: Rows, max_bytes: int | None = None) -> Array:
-        """Return f at each row, (n, M), in the library and on the device of ``X``.
+    def decision_values(
+        self, X: Rows, max_bytes: int | None = None, prepare: Callable[[Rows], Rows] | None = None
+    ) -> Array:
+        """Return f at each row, (n, M), in the library and on the device of ``X``, in the model's precision.
 
         The loop runs over blocks of rows and of vectors: beyond the result it needs about ``max_bytes``, whatever
-        the number of either.
+        the number of either. ``prepare`` is applied to each block of rows first.
         """
-        like = X if not arrays.is_csr(X) else None
         xp, device = arrays.namespace(X), arrays.device_of(X)
-        host = like is None or isinstance(like, np.ndarray)
+        host = arrays.is_csr(X) or isinstance(X, np.ndarray)
+        precision = np.result_type(self.vectors.dtype, self.coef, self.intercept)
 
         def here(a: Any) -> Any:
-            return a if host else xp.asarray(np.array(a), device=device)
+            return xp.asarray(np.array(a, dtype=precision), device=device)
 
         coef, intercept = here(self.coef), here(self.intercept)
         width = min(self.n_vectors, _VECTOR_BLOCK)
-        parts = []
-        for rows in arrays.blocks(X.shape[0], 8 * (4 * width + 2 * self.n_features + self.n_outputs), max_bytes):
+        row_bytes = 8 * (4 * width + 3 * self.n_features + 2 * self.n_outputs)
+        values = xp.empty((X.shape[0], self.n_outputs), dtype=coef.dtype, device=device)
+        for rows in arrays.blocks(X.shape[0], row_bytes, max_bytes):
             x = arrays.take(X, rows)
-            F = xp.zeros((x.shape[0], self.n_outputs), dtype=coef.dtype, device=device) + intercept
+            x = x if prepare is None else prepare(x)
+            x = x if host else xp.astype(x, coef.dtype, copy=False)  # torch multiplies no mixed precisions
+            F = xp.zeros_like(values[rows, :]) + intercept
             for some in arrays.blocks(self.n_vectors, 1, _VECTOR_BLOCK):
                 V = arrays.take(self.vectors, some)
                 V = V if host else here(arrays.dense(V))
-                F = F + xp.matmul(self.kernel.gram(x, V), coef[some, :])
-            parts.append(F)
-        return xp.concat(parts, axis=0) if parts else xp.zeros((0, self.n_outputs), dtype=coef.dtype, device=device)
+                F += xp.matmul(self.kernel.gram(x, V), coef[some, :])
+            values[rows, :] = F
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +236,11 @@ class KernelModel:
         object.__setattr__(self, "probability", MappingProxyType(dict(self.probability)))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the arguments of the constructor: its read-only mappings cannot be pickled."""
+        parts = (self.expansion, self.decoder, self.task, self.scaling, dict(self.probability), dict(self.provenance))
+        return KernelModel, parts
+
     @property
     def kernel(self) -> Kernel:
         """The kernel."""
@@ -259,9 +269,7 @@ class KernelModel:
     def decision_values(self, X: Any, max_bytes: int | None = None) -> Floats:
         """Return the raw values of every machine, (n, M); memory stays under about ``max_bytes``."""
         X = arrays.check_rows(X, n_features=self.n_features)
-        if self.scaling is not None:
-            X = self.scaling(X)
-        F: Floats = arrays.to_numpy(self.expansion.decision_values(X, max_bytes))
+        F: Floats = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, prepare=self.scaling))
         return F
 
     def decision_function(self, X: Any, max_bytes: int | None = None) -> Floats:
