@@ -9,18 +9,17 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays as np_arrays
 from scipy import sparse
 
-from svmpress.data import Layout, labels_like, read, stream
+from svmpress.data import ReadOptions, labels_like, read, stream
 from svmpress.data.source import label_text, settle_labels
 from svmpress.errors import FormatError, InputError, MissingExtraError
-
-pa = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
-pq = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
 
 FORMATS = ["svmlight", "csv", "npz", "npz-compressed", "npz-fortran", "npz-csr", "parquet"]
 
@@ -316,7 +315,7 @@ def test_bad_label_columns(tmp_path):
 def npz(tmp_path, _options=None, **content):
     path = tmp_path / "rows.npz"
     np.savez(path, **content)
-    return read(path, Layout(**(_options or {})))
+    return read(path, ReadOptions(**(_options or {})))
 
 
 def test_npz_parts(tmp_path):

@@ -26,7 +26,7 @@ from svmpress.data.source import (
     FORMATS,
     Block,
     DataFormat,
-    Layout,
+    ReadOptions,
     detect_format,
     label_text,
     labels_like,
@@ -40,7 +40,7 @@ __all__ = [
     "Block",
     "DataFormat",
     "Dataset",
-    "Layout",
+    "ReadOptions",
     "label_text",
     "labels_like",
     "read",
@@ -67,17 +67,19 @@ class Dataset:
     y: NDArray[Any] | None
 
 
-def stream(path: str | os.PathLike[str], layout: Layout | None = None, **options: Any) -> Generator[Block, None, None]:
+def stream(
+    path: str | os.PathLike[str], options: ReadOptions | None = None, **changes: Any
+) -> Generator[Block, None, None]:
     r"""Yield the rows of a data file in blocks, in order.
 
     Parameters
     ----------
     path : path
         ``-`` is standard input (svmlight text unless ``format`` says otherwise).
-    layout : Layout, optional
+    options : ReadOptions, optional
         How to read it.
-    **options
-        Single fields of the layout.
+    **changes
+        Single fields of the options.
 
     Raises
     ------
@@ -92,24 +94,24 @@ def stream(path: str | os.PathLike[str], layout: Layout | None = None, **options
     >>> [block.X.toarray().tolist() for block in stream(path)]
     [[[0.5, 1.0], [0.0, 3.0]]]
     """
-    layout = replace(layout or Layout(), **options)
-    form = layout.format or detect_format(path)
+    options = replace(options or ReadOptions(), **changes)
+    form = options.format or detect_format(path)
     if form in ("svmlight", "csv"):
         reader = svmlight.stream if form == "svmlight" else delimited.stream
         with open_text(path) as file:
-            yield from reader(file, layout)
+            yield from reader(file, options)
     elif form in ("npz", "parquet"):
-        yield from (npz.stream if form == "npz" else parquet.stream)(path, layout)
+        yield from (npz.stream if form == "npz" else parquet.stream)(path, options)
     else:
         raise InputError(f"unknown data format {form!r}; svmpress reads {', '.join(FORMATS)}")
 
 
 def read(
     path: str | os.PathLike[str],
-    layout: Layout | None = None,
+    options: ReadOptions | None = None,
     *,
     progress: Callable[[str, int, int], None] | None = None,
-    **options: Any,
+    **changes: Any,
 ) -> Dataset:
     r"""Return a whole data file; see :func:`stream` for the arguments.
 
@@ -122,7 +124,7 @@ def read(
     ['cat', 'dog']
     """
     parts: list[Block] = []
-    with contextlib.closing(stream(path, layout, **options)) as blocks:
+    with contextlib.closing(stream(path, options, **changes)) as blocks:
         for block in blocks:
             parts.append(block)
             if progress is not None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.data.source import LABEL_NAMES, Block, Layout, TextFile, column_name, find_label, first_bad
+from svmpress.data.source import LABEL_NAMES, Block, ReadOptions, TextFile, column_name, find_label, first_bad
 from svmpress.errors import FormatError
 
 _DELIMITERS = ",;\t|"
@@ -39,11 +39,11 @@ class _Table:
         return column_name(self.names, feature + skip)
 
 
-def stream(file: TextFile, layout: Layout) -> Iterator[Block]:
-    """Yield the rows of an open file in blocks of about ``layout.block_bytes`` of text."""
+def stream(file: TextFile, options: ReadOptions) -> Iterator[Block]:
+    """Yield the rows of an open file in blocks of about ``options.block_bytes`` of text."""
     text = io.TextIOWrapper(file.lines, encoding="utf-8-sig", newline="")
     try:
-        yield from _stream(file, text, layout)
+        yield from _stream(file, text, options)
     except UnicodeDecodeError as e:
         raise FormatError(f"{file.name} is not UTF-8 text: {e.reason} at byte {e.start}") from e
     except csv.Error as e:
@@ -52,16 +52,16 @@ def stream(file: TextFile, layout: Layout) -> Iterator[Block]:
         text.detach()  # the wrapper must not close what it was given
 
 
-def _stream(file: TextFile, text: io.TextIOWrapper, layout: Layout) -> Iterator[Block]:
+def _stream(file: TextFile, text: io.TextIOWrapper, options: ReadOptions) -> Iterator[Block]:
     first_line = _first_line(file.head())
     reader = csv.reader(text, delimiter=max(_DELIMITERS, key=first_line.count), skipinitialspace=True)
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     first = next((record for record in reader if record), None)
     if first is None:
         raise FormatError(f"{file.name} has no rows")
-    table, has_header = _columns(first, layout, file.name)
+    table, has_header = _columns(first, options, file.name)
     pending, numbers = ([], []) if has_header else ([first], [reader.line_num])
-    rows_per_block = max(1, layout.block_bytes // (8 * table.n_columns))
+    rows_per_block = max(1, options.block_bytes // (8 * table.n_columns))
     row = 0
     for record in reader:
         if record:
@@ -82,14 +82,14 @@ def _first_line(head: bytes) -> str:
     return next((line for line in lines if line.strip()), "")
 
 
-def _columns(first: list[str], layout: Layout, where: str) -> tuple[_Table, bool]:
+def _columns(first: list[str], options: ReadOptions, where: str) -> tuple[_Table, bool]:
     numeric = any(_number(cell) is not None for cell in first)
     named = any(cell.strip().lower() in LABEL_NAMES for cell in first)
-    has_header = layout.header if layout.header is not None else named or not numeric
+    has_header = options.header if options.header is not None else named or not numeric
     names = [cell.strip() for cell in first] if has_header else None
     if names and names[0] == "":
         raise FormatError(f"{where}: the first column has no name; if it is a row index, write the file without it")
-    label = find_label(names, len(first), layout, where)
+    label = find_label(names, len(first), options, where)
     return _Table(where, len(first), names, label), has_header
 
 

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from svmpress import arrays
 from svmpress.arrays import Rows
-from svmpress.data.source import Block, Layout, first_bad, open_binary
+from svmpress.data.source import Block, ReadOptions, first_bad, open_binary
 from svmpress.errors import FormatError
 
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -70,28 +70,28 @@ class _Member:
         return np.ascontiguousarray(self._whole[start : start + count])
 
 
-def stream(path: str | os.PathLike[str], layout: Layout) -> Iterator[Block]:
-    """Yield the rows of an archive in blocks of about ``layout.block_bytes``."""
+def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block]:
+    """Yield the rows of an archive in blocks of about ``options.block_bytes``."""
     where = str(path)
     try:
         with open_binary(path) as raw, zipfile.ZipFile(raw) as archive:
-            yield from _stream(archive, where, layout)
+            yield from _stream(archive, where, options)
     except (zipfile.BadZipFile, zlib.error, EOFError) as e:
         raise FormatError(f"{where} is not a NumPy archive, or is damaged: {e}") from e
 
 
-def _stream(archive: zipfile.ZipFile, where: str, layout: Layout) -> Iterator[Block]:
+def _stream(archive: zipfile.ZipFile, where: str, options: ReadOptions) -> Iterator[Block]:
     members = {name.removesuffix(".npy").lower(): name for name in archive.namelist()}
     if "schema.json" in members:
         raise FormatError(f"{where} is a model, not data; on the command line the model comes first")
-    prefix, suffix = _choose(members, where, layout)
-    labels = _labels(archive, members, f"y{suffix}", where, layout)
+    prefix, suffix = _choose(members, where, options)
+    labels = _labels(archive, members, f"y{suffix}", where, options)
     if prefix in members:
-        blocks = _dense(_Member(archive, members[prefix], where), layout.block_bytes)
+        blocks = _dense(_Member(archive, members[prefix], where), options.block_bytes)
     else:
         if prefix == "" and bytes(_Member(archive, members["format"], where).stream.read()) != b"csr":
             raise FormatError(f"{where} is a sparse matrix that is not CSR; save matrix.tocsr() instead")
-        blocks = _csr(archive, {p: members[f"{prefix}_{p}".lstrip("_")] for p in _PARTS}, where, layout.block_bytes)
+        blocks = _csr(archive, {p: members[f"{prefix}_{p}".lstrip("_")] for p in _PARTS}, where, options.block_bytes)
     with contextlib.closing(blocks):
         row = 0
         for X, n_rows in blocks:
@@ -118,22 +118,22 @@ def _holds_rows(members: Mapping[str, str], prefix: str) -> bool:
     return prefix in members or all(f"{prefix}_{p}".lstrip("_") in members for p in _PARTS)
 
 
-def _choose(members: Mapping[str, str], where: str, layout: Layout) -> tuple[str, str]:
+def _choose(members: Mapping[str, str], where: str, options: ReadOptions) -> tuple[str, str]:
     """Return the name of the rows in the archive and the suffix of their labels."""
     tails = {name[2:] for name in members if name.startswith("x_")}
     tails |= {tail.removesuffix(f"_{p}") for tail in tails for p in _PARTS}
     splits = sorted(tail for tail in tails if _holds_rows(members, f"x_{tail}"))
-    asked = layout.split.lower() if layout.split else None
+    asked = options.split.lower() if options.split else None
     if asked is not None:
         if asked not in splits:
             known = ", ".join(splits) or "no parts"
-            raise FormatError(f"{where} has no part {layout.split!r}; it has {known}")
+            raise FormatError(f"{where} has no part {options.split!r}; it has {known}")
         return f"x_{asked}", f"_{asked}"
     if _holds_rows(members, "x"):
         return "x", ""
     if _holds_rows(members, "") and "format" in members:  # scipy.sparse.save_npz
         return "", ""
-    chosen = layout.default_split if layout.default_split in splits else None
+    chosen = options.default_split if options.default_split in splits else None
     if len(splits) == 1 or chosen:
         chosen = chosen or splits[0]
         return f"x_{chosen}", f"_{chosen}"
@@ -143,12 +143,12 @@ def _choose(members: Mapping[str, str], where: str, layout: Layout) -> tuple[str
 
 
 def _labels(
-    archive: zipfile.ZipFile, members: Mapping[str, str], name: str, where: str, layout: Layout
+    archive: zipfile.ZipFile, members: Mapping[str, str], name: str, where: str, options: ReadOptions
 ) -> _Member | None:
-    if isinstance(layout.label, str):  # y5 with the part train: y5_train, else y5 itself
-        name = layout.label.lower() + name.removeprefix("y")
-        name = name if name in members else layout.label.lower()
-    if layout.labels is False or (layout.labels is None and name not in members):
+    if isinstance(options.label, str):  # y5 with the part train: y5_train, else y5 itself
+        name = options.label.lower() + name.removeprefix("y")
+        name = name if name in members else options.label.lower()
+    if options.labels is False or (options.labels is None and name not in members):
         return None
     if name not in members:
         raise FormatError(f"{where} has no labels: there is no array {name!r}")

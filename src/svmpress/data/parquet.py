@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.data.source import Block, Layout, column_name, find_label, first_bad, open_binary
+from svmpress.data.source import Block, ReadOptions, column_name, find_label, first_bad, open_binary
 from svmpress.errors import FormatError, MissingExtraError
 
 
-def stream(path: str | os.PathLike[str], layout: Layout) -> Iterator[Block]:
-    """Yield the rows of a table in blocks of about ``layout.block_bytes``."""
+def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block]:
+    """Yield the rows of a table in blocks of about ``options.block_bytes``."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -26,22 +26,22 @@ def stream(path: str | os.PathLike[str], layout: Layout) -> Iterator[Block]:
     where = str(path)
     try:
         with open_binary(path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
-            yield from _stream(file, where, layout)
+            yield from _stream(file, where, options)
     except pyarrow.ArrowException as e:
         raise FormatError(f"{where} is not a Parquet file, or is damaged: {str(e).splitlines()[0]}") from e
 
 
-def _stream(file: Any, where: str, layout: Layout) -> Iterator[Block]:
+def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
     schema = file.schema_arrow
     names = [str(name) for name in schema.names]
     if not names:
         raise FormatError(f"{where} has no columns")
-    label = find_label(names, len(names), layout, where)
+    label = find_label(names, len(names), options, where)
     for position, column in enumerate(schema):
         if position != label:
             _check_type(column.type, f"{where}, {column_name(names, position)}")
     n, row = int(file.metadata.num_rows), 0
-    for batch in file.iter_batches(batch_size=max(1, layout.block_bytes // (8 * len(names)))):
+    for batch in file.iter_batches(batch_size=max(1, options.block_bytes // (8 * len(names)))):
         features = [position for position in range(len(names)) if position != label]
         X = np.empty((batch.num_rows, len(features)))
         for j, position in enumerate(features):

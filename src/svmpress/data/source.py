@@ -55,7 +55,7 @@ _PEEK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Layout:
+class ReadOptions:
     """How to read a data file; each field is also an option on the command line.
 
     Parameters
@@ -224,7 +224,7 @@ def _text_format(head: bytes) -> DataFormat:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def find_label(names: list[str] | None, n_columns: int, layout: Layout, where: str) -> int | None:
+def find_label(names: list[str] | None, n_columns: int, options: ReadOptions, where: str) -> int | None:
     """Return the position of the label column of a table, or None if it has none.
 
     Parameters
@@ -232,19 +232,19 @@ def find_label(names: list[str] | None, n_columns: int, layout: Layout, where: s
     names : list of str, optional
         The column names, if the table has them.
     n_columns : int
-    layout : Layout
+    options : ReadOptions
     where : str
         The file, for messages.
     """
-    if layout.labels is False:
+    if options.labels is False:
         return None
-    if layout.label is not None:
-        return _named_label(names, n_columns, layout.label, where)
+    if options.label is not None:
+        return _named_label(names, n_columns, options.label, where)
     for position, name in enumerate(names or []):
         if name.strip().lower() in LABEL_NAMES:
             return position
-    if layout.n_features is not None and n_columns == layout.n_features:
-        if layout.labels:
+    if options.n_features is not None and n_columns == options.n_features:
+        if options.labels:
             raise FormatError(
                 f"{where} has {n_columns} columns, as many as the model has features: no column is the label"
             )

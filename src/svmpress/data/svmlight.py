@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Rows
-from svmpress.data.source import Block, Layout, TextFile
+from svmpress.data.source import Block, ReadOptions, TextFile
 from svmpress.errors import FormatError
 
 _MAX_INDEX = 2**31 - 1
 
 
-def stream(file: TextFile, layout: Layout) -> Iterator[Block]:
-    """Yield the rows of an open file in blocks of about ``layout.block_bytes`` of text."""
-    labelled = layout.labels is not False
-    if layout.labels is None:  # a first field index:value means that no line has a label
+def stream(file: TextFile, options: ReadOptions) -> Iterator[Block]:
+    """Yield the rows of an open file in blocks of about ``options.block_bytes`` of text."""
+    labelled = options.labels is not False
+    if options.labels is None:  # a first field index:value means that no line has a label
         labelled = not _starts_with_feature(file.head())
     row, line = 0, 1
-    while lines := file.lines.readlines(layout.block_bytes):
-        X, y = _parse(lines, line, file.name, labelled, layout.zero_based)
+    while lines := file.lines.readlines(options.block_bytes):
+        X, y = _parse(lines, line, file.name, labelled, options.zero_based)
         if X.shape[0]:
             yield Block(X, y if labelled else None, row, file.fraction)
         row, line = row + X.shape[0], line + len(lines)
