@@ -1,0 +1,58 @@
+# Every target sets up what it needs in .venv and does it again only when its inputs change.
+#
+#   make demo     train, compress, compare, draw: writes demo-output/
+#   make test     the tests that need no torch
+#   make lint     ruff and mypy
+#   make format   let ruff rewrite the sources
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# a plain install rather than an editable one: tests see what a user gets, whatever the build back end
+SOURCES := pyproject.toml README.md LICENSE $(wildcard meson.build) \
+           $(shell find src -type f -not -name '*.pyc' -not -name '.*')
+
+.PHONY: help demo test lint format clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.demo
+	$(BIN)/svmpress demo --out demo-output
+
+# one thread each, as the tests run side by side
+test: export OMP_NUM_THREADS := 1
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m "not torch and not slow"
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# pip before 25.1 knows no dependency groups
+$(VENV)/.pip:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.pip $(SOURCES)
+	$(PIP) install --quiet ".[plots]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.pip $(SOURCES)
+	$(PIP) install --quiet --group test ".[plots,parquet]"
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.pip pyproject.toml
+	$(PIP) install --quiet --group lint .
+	@touch $@
