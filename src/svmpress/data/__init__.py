@@ -61,10 +61,13 @@ class Dataset:
     X : (n, d) rows, dense or CSR
     y : (n,), optional
         Labels: int64, float64 or text.
+    elastic : bool
+        Whether d is only the largest feature index that occurs, as in svmlight text.
     """
 
     X: Rows
     y: NDArray[Any] | None
+    elastic: bool = False
 
 
 def stream(
@@ -133,7 +136,7 @@ def read(
     y = None
     if parts[0].y is not None:
         y = settle_labels(np.concatenate([part.y for part in parts if part.y is not None]))
-    return Dataset(_concatenated([part.X for part in parts]), y)
+    return Dataset(_concatenated([part.X for part in parts]), y, parts[0].elastic)
 
 
 def _concatenated(parts: list[Rows]) -> Rows:

@@ -99,19 +99,21 @@ class Block:
     Parameters
     ----------
     X : (k, d) rows, dense or CSR
-        In svmlight text d is the largest index of this block, so it may differ between blocks.
     y : (k,), optional
         Labels as the file has them.
     first_row : int
         Where the block starts, in rows from 0.
     fraction : float, optional
         How much of the file has been read, from 0 to 1, if that is known.
+    elastic : bool
+        Whether d is only the largest feature index of this block, as in svmlight text: columns of zeros may be missing.
     """
 
     X: Rows
     y: NDArray[Any] | None
     first_row: int
     fraction: float | None = None
+    elastic: bool = False
 
 
 # ---------------------------------------------------------------------------------------------------------

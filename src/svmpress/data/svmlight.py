@@ -32,7 +32,7 @@ def stream(file: TextFile, options: ReadOptions) -> Iterator[Block]:
     while lines := file.lines.readlines(options.block_bytes):
         X, y = _parse(lines, line, file.name, labelled, options.zero_based)
         if X.shape[0]:
-            yield Block(X, y if labelled else None, row, file.fraction)
+            yield Block(X, y if labelled else None, row, file.fraction, elastic=True)
         row, line = row + X.shape[0], line + len(lines)
     if row == 0:
         raise FormatError(f"{file.name} has no rows")
