@@ -151,7 +151,8 @@ class PairVote(_Pairs):
     ----------
     labels_of_classes : (K,)
     shape : "ovr" or "ovo"
-        What ``scores`` returns: votes with the summed confidences as a tie-break, (n, K), or ``F`` itself.
+        What ``scores`` returns: votes with the summed confidences as a tie-break, (n, K), of which two classes keep
+        the later one's, (n,); or ``F`` itself.
     break_ties : bool
         Whether ``labels`` uses those confidences between classes of equal votes, or takes the first.
     """
@@ -176,7 +177,10 @@ class PairVote(_Pairs):
         return self._votes(F >= 0) + confidence / (3 * (np.abs(confidence) + 1))
 
     def scores(self, F: Floats) -> Floats:  # noqa: D102
-        return F if self.shape == "ovo" else self._ovr(F)
+        if self.shape == "ovo":
+            return F
+        scores = self._ovr(F)
+        return scores[:, 1] if self.n_classes == 2 else scores  # one number decides between two classes
 
     def labels(self, F: Floats) -> NDArray[Any]:  # noqa: D102
         return self.classes[np.argmax(self._ovr(F) if self.break_ties else self._votes(F > 0), axis=1)]

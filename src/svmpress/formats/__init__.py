@@ -1,0 +1,169 @@
+"""Models in and out: what svmpress reads and writes, one module a format.
+
+    load(path)            file -> KernelModel       save(model, path)       KernelModel -> file
+    from_estimator(svc)   scikit-learn -> ours      to_estimator(model)     ours -> scikit-learn
+    as_model(anything)    any of these, or a KernelModel itself
+
+A file format is a module with ``read(path)``, ``write(model, path)`` and ``obstacles(model)``, what it cannot hold of a
+model, asked before writing. To add one, write such a module, list it in :data:`FORMATS` with its suffixes, and the
+conformance tests run on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from svmpress.errors import FormatError, InputError
+from svmpress.formats import libsvm, native, to_sklearn
+from svmpress.formats.files import PathLike
+from svmpress.formats.from_sklearn import from_estimator
+from svmpress.formats.to_sklearn import to_estimator
+from svmpress.model import KernelModel
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "as_model",
+    "from_estimator",
+    "load",
+    "obstacles",
+    "save",
+    "save_cost",
+    "to_estimator",
+]
+
+
+class Format(NamedTuple):
+    """A file format: its functions, and the suffixes of its files."""
+
+    read: Callable[[Path], KernelModel]
+    write: Callable[[KernelModel, Path], None]
+    obstacles: Callable[[KernelModel], list[str]]
+    suffixes: tuple[str, ...]
+
+
+FORMATS: dict[str, Format] = {
+    "native": Format(native.read, native.write, native.obstacles, (".svmpress",)),
+    "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm")),
+}
+"""Every file format by name."""
+
+_PLANNED = {".onnx": "ONNX", ".c": "C", ".h": "C", ".skops": "skops"}
+_PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
+_PICKLE_HEADS = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
+
+
+def load(path: PathLike, format: str | None = None) -> KernelModel:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : path
+    format : "native" or "libsvm", optional
+        By default the suffix says it (``.svmpress``; ``.model``, ``.libsvm``), and for other suffixes the contents.
+
+    Raises
+    ------
+    FormatError
+        When the file is not what it should be: which line, and why.
+    InputError
+        When the file cannot be opened.
+
+    Examples
+    --------
+    >>> model = load("big.model")                                                     # doctest: +SKIP
+    >>> model.predict(X)                                                              # doctest: +SKIP
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(256)
+        if path.suffix.lower() in _PICKLE_SUFFIXES or head.startswith(_PICKLE_HEADS):
+            raise FormatError(
+                f"{path} is a pickle, and svmpress does not read pickles: load it yourself and pass the estimator"
+            )
+        name = format or _by_suffix(path) or _by_contents(path, head)
+        return _format(name).read(path)
+    except OSError as e:
+        raise InputError(f"cannot read {path}: {e.strerror or e}") from e
+
+
+def save(model: KernelModel, path: PathLike, format: str | None = None) -> None:
+    """Write a model to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model : KernelModel
+    path : path
+    format : "native" or "libsvm", optional
+        By default the suffix says it: ``.svmpress`` keeps everything of a model; ``.model`` and ``.libsvm`` are read
+        by LibSVM's programs. See :func:`obstacles` for what a format cannot hold and :func:`save_cost` for what it
+        costs.
+
+    Raises
+    ------
+    FormatError
+        When the format cannot hold the model, or none has that suffix.
+    InputError
+        When the file cannot be written; what was there before is untouched.
+    """
+    path = Path(path)
+    name = format or _by_suffix(path)
+    if name is None:
+        raise FormatError(f"the suffix of {path} names no format: use one of {_known_suffixes()}, or say format=")
+    found = obstacles(model, name)
+    if found:
+        raise FormatError(f"cannot save the model as {name}: {'; '.join(found)}")
+    _format(name).write(model, path)
+
+
+def obstacles(model: KernelModel, format: str) -> list[str]:
+    """Return what ``format`` ("native", "libsvm", or "sklearn" for :func:`to_estimator`) cannot hold of a model."""
+    return to_sklearn.obstacles(model) if format == "sklearn" else _format(format).obstacles(model)
+
+
+def save_cost(model: KernelModel, format: str) -> int:
+    """Return how many vectors a model has once saved: more than now where a format needs copies.
+
+    A vector of a LibSVM file serves only the pairs of one class. A one-vs-one model whose machines share their
+    vectors, and a one-vs-rest model, need several copies of each.
+    """
+    _format(format)
+    return libsvm.cost(model) if format == "libsvm" else model.n_vectors
+
+
+def as_model(source: Any) -> KernelModel:
+    """Return a model from a KernelModel, a path, or a fitted estimator of scikit-learn."""
+    if isinstance(source, KernelModel):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        return load(source)
+    return from_estimator(source)
+
+
+def _format(name: str) -> Format:
+    if name not in FORMATS:
+        raise FormatError(f"unknown format {name!r}; svmpress has {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _known_suffixes() -> str:
+    return ", ".join(suffix for f in FORMATS.values() for suffix in f.suffixes)
+
+
+def _by_suffix(path: Path) -> str | None:
+    suffix = path.suffix.lower()
+    if suffix in _PLANNED:
+        raise FormatError(f"{path}: {_PLANNED[suffix]} files are not supported yet; use {_known_suffixes()}")
+    return next((name for name, f in FORMATS.items() if suffix in f.suffixes), None)
+
+
+def _by_contents(path: Path, head: bytes) -> str:
+    if head.startswith(b"PK"):
+        return "native"
+    if b"\0" in head:
+        raise FormatError(f"{path} is a binary file of no kind that svmpress reads; it reads {_known_suffixes()}")
+    return "libsvm"
