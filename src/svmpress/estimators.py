@@ -1,0 +1,232 @@
+"""Scikit-learn meta-estimators: fit an SVM, compress it, predict with the small one.
+
+    fit:  estimator -> clone -> fit -> compress() -> model_          predict:  model_.predict
+
+They do nothing that :func:`svmpress.compress.compress` does not do; they make it a step of a ``Pipeline``, a subject of
+``GridSearchCV``, and something to ``clone`` and to pickle. The budget is one of ``vectors``, ``ratio``, ``max_bytes``,
+``max_latency`` and ``max_drop``, a tenth of the vectors when none is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, OutlierMixin, RegressorMixin, clone
+from sklearn.svm import SVC, SVR, OneClassSVM
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from svmpress.arrays import Rows
+from svmpress.compress import Compression, compress
+from svmpress.model import KernelModel
+from svmpress.problem import Layout, Method
+
+__all__ = ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"]
+
+
+class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """What the three have in common."""
+
+    _large = ("estimator_", "compression_")
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        vectors: int | None = None,
+        ratio: float | None = None,
+        max_bytes: int | None = None,
+        max_latency: float | None = None,
+        max_drop: float | None = None,
+        method: str | Method = "auto",
+        layout: Layout = "shared",
+        device: str = "cpu",
+        random_state: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.vectors = vectors
+        self.ratio = ratio
+        self.max_bytes = max_bytes
+        self.max_latency = max_latency
+        self.max_drop = max_drop
+        self.method = method
+        self.layout = layout
+        self.device = device
+        self.random_state = random_state
+
+    def _default(self) -> Any:
+        """Return the estimator that None stands for."""
+        raise NotImplementedError
+
+    def _inner(self) -> Any:
+        return self._default() if self.estimator is None else self.estimator
+
+    def _fit(self, X: Rows, y: NDArray[Any] | None, fit_params: dict[str, Any]) -> Self:
+        """Fit a clone of the inner estimator on checked data, and compress it."""
+        if sklearn.get_config()["enable_metadata_routing"]:
+            fit_params = process_routing(self, "fit", **fit_params).estimator.fit
+        self.estimator_ = clone(self._inner()).fit(X, y, **fit_params)
+        self.compression_: Compression = compress(
+            self.estimator_,
+            X,
+            y.ravel() if y is not None and y.ndim == 2 and y.shape[1] == 1 else y,
+            vectors=self.vectors,
+            ratio=self.ratio,
+            max_bytes=self.max_bytes,
+            max_latency=self.max_latency,
+            max_drop=self.max_drop,
+            method=self.method,
+            layout=self.layout,
+            device=self.device,
+            random_state=self.random_state,
+        )
+        self.model_: KernelModel = self.compression_.model
+        return self
+
+    def _rows(self, X: Any) -> Rows:
+        """Check rows to predict against those that were fitted."""
+        check_is_fitted(self, "model_")
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the answer of the small model for each row of X, (n,)."""
+        X = self._rows(X)
+        return self.model_.predict(X)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return where ``fit`` sends its metadata: to the ``fit`` of the inner estimator."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add(estimator=self._inner(), method_mapping=mapping)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name not in self._large}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self._inner()).input_tags.sparse
+        return tags
+
+
+class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
+    """A kernel SVM classifier that is compressed once it is fitted.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        What is fitted and compressed: an SVM that svmpress reads, or a Pipeline of a scaler and one; ``SVC()`` by
+        default.
+    vectors, ratio, max_bytes, max_latency, max_drop
+        The budget, at most one of them; a tenth of the vectors by default. See :func:`svmpress.compress.compress`.
+    method, layout, device, random_state
+        As for :func:`svmpress.compress.compress`.
+
+    Attributes
+    ----------
+    model_ : KernelModel
+        The small model: ``svmpress.save(clf.model_, "small.model")``.
+    compression_ : Compression
+        How it was made; ``compression_.summary()`` is for people.
+    estimator_ : estimator
+        The fitted estimator that was compressed.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    A pickle holds ``model_`` and not ``compression_`` and ``estimator_``, which keep the large model alive: it is as
+    small as the model is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = CompressedClassifier(SVC(C=10), vectors=6).fit(X, y)
+    >>> clf.model_.n_vectors
+    6
+    """
+
+    def _default(self) -> Any:
+        return SVC()
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Fit and compress; ``fit_params`` such as ``sample_weight`` go to the inner estimator."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        self._fit(X, y, fit_params)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the scores of each row as the inner estimator defines them, (n,) or (n, K)."""
+        X = self._rows(X)
+        return self.model_.decision_function(X)
+
+
+class CompressedRegressor(RegressorMixin, _Compressed):  # type: ignore[misc]
+    """A kernel regressor that is compressed once it is fitted.
+
+    Parameters, attributes and what is pickled are as for :class:`CompressedClassifier`; the estimator is ``SVR()``
+    by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = CompressedRegressor(vectors=8).fit(X, np.sin(X[:, 0]))
+    >>> model.score(X, np.sin(X[:, 0])) > 0.9
+    True
+    """
+
+    def _default(self) -> Any:
+        return SVR()
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Fit and compress; ``fit_params`` such as ``sample_weight`` go to the inner estimator."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
+        )
+        return self._fit(X, y, fit_params)
+
+
+class CompressedOutlierDetector(OutlierMixin, _Compressed):  # type: ignore[misc]
+    """A one-class SVM that is compressed once it is fitted: +1 is an inlier, -1 an outlier.
+
+    Parameters, attributes and what is pickled are as for :class:`CompressedClassifier`; the estimator is
+    ``OneClassSVM()`` by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> detector = CompressedOutlierDetector(vectors=10).fit(X)
+    >>> detector.predict([[0.0, 0.0], [9.0, 9.0]]).tolist()
+    [1, -1]
+    """
+
+    def _default(self) -> Any:
+        return OneClassSVM()
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Fit and compress; y is ignored, ``fit_params`` such as ``sample_weight`` go to the inner estimator."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self._fit(X, None, fit_params)
+        self.offset_ = -float(self.model_.expansion.intercept[0])
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the signed distance from the boundary, positive inside, (n,)."""
+        X = self._rows(X)
+        return self.model_.decision_function(X)
+
+    def score_samples(self, X: Any) -> NDArray[Any]:
+        """Return the score of each row before the offset, (n,): ``decision_function + offset_``."""
+        return self.decision_function(X) + self.offset_
