@@ -26,11 +26,13 @@ LAYERS = [
     {"refine"},
     {"problem"},
     {"auto", "paper", "scoring"},
-    {"formats", "budget"},
+    {"formats", "budget", "data", "progress"},
     {"compress"},
-    {"search", "estimators", "plots", "report", "data", "train"},
+    {"search", "estimators", "plots", "report", "train", "streaming"},
+    {"demo"},
+    {"__init__"},
     {"cli"},
-    {"__init__", "__main__"},
+    {"__main__"},
 ]
 
 FORMATS_MAY_IMPORT = {"errors", "arrays", "kernels", "decoders", "model", "formats"}
