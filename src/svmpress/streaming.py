@@ -121,6 +121,21 @@ def predict_file(
                 progress(stage, done, round(done / block.fraction) if block.fraction else 0)
 
 
+def as_lines(values: NDArray[Any]) -> str:
+    r"""Return one line for each answer, as ``svm-predict`` writes them; several numbers are separated by blanks.
+
+    Examples
+    --------
+    >>> as_lines(np.array([1, -1]))
+    '1\n-1\n'
+    """
+    if values.dtype.kind == "f":
+        rows = values.reshape(len(values), -1).tolist()
+        return "".join(" ".join([f"{v:.17g}" for v in row]) + "\n" for row in rows)
+    texts = {label: data.label_text(label) + "\n" for label in set(values.tolist())}
+    return "".join([texts[v] for v in values.tolist()])
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Evaluation
 # ---------------------------------------------------------------------------------------------------------

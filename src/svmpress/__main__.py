@@ -1,0 +1,7 @@
+"""``python -m svmpress`` is the command line."""
+
+import sys
+
+from svmpress.cli import main
+
+sys.exit(main())

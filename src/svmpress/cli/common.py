@@ -1,0 +1,276 @@
+"""What the commands share: arguments, units, output."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO, NoReturn
+
+from svmpress.data import FORMATS
+from svmpress.errors import InputError
+from svmpress.progress import Bars
+
+_HELP_WIDTH = 100
+_BYTE_UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "kib": 2**10, "m": 2**20, "mb": 2**20, "mib": 2**20}
+_BYTE_UNITS |= {"g": 2**30, "gb": 2**30, "gib": 2**30}
+_TIME_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help that looks the same in every version of Python and on every terminal, so that the manual can hold it."""
+
+    def __init__(self, prog: str, **_: Any) -> None:
+        super().__init__(prog, max_help_position=28, width=_HELP_WIDTH)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=_HelpFormatter, allow_abbrev=False, **settings)
+        self.color = False
+
+    def error(self, message: str) -> NoReturn:
+        """Print the sentence and exit with code 2."""
+        self.exit(2, f"svmpress: error: {message} (see {self.prog} --help)\n")
+
+
+def add_command(commands: Any, name: str, run: Any, *, usage: str, help: str, epilog: str) -> argparse.ArgumentParser:
+    """Add a command with what all of them have."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, prog=f"svmpress {name}", usage=f"svmpress {name} {usage}", help=help, description=help, epilog=epilog
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--progress", action="store_true", help="draw progress bars even if stderr is no terminal")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bars and no remarks on stderr")
+    return parser
+
+
+def add_data_arguments(parser: argparse.ArgumentParser, *, split: str) -> None:
+    """Add the arguments that say how to read a data file; ``split`` is the part of an NPZ file read by default."""
+    group = parser.add_argument_group("data files")
+    group.add_argument(
+        "--data-format", choices=FORMATS, help="format of the data file (default: by its suffix, else its content)"
+    )
+    group.add_argument(
+        "--label",
+        metavar="COLUMN",
+        help="label column of CSV or Parquet, by name or by position from 0 (default: the column named label, target, "
+        "y or class, else the last); label array of NPZ (default: y)",
+    )
+    group.add_argument("--no-labels", action="store_true", help="the data file has no labels")
+    group.add_argument(
+        "--split", metavar="NAME", help=f"part of an NPZ file with X_train, X_test, ... (default: {split})"
+    )
+    group.add_argument("--header", choices=("yes", "no"), help="whether a CSV file starts with column names")
+    group.add_argument("--zero-based", action="store_true", help="feature indices of svmlight text start at 0")
+
+
+def data_choices(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of :class:`svmpress.data.ReadOptions` that the arguments set."""
+    chosen: dict[str, Any] = {"format": args.data_format, "label": args.label, "split": args.split}
+    if args.no_labels:
+        chosen["labels"] = False
+    if args.header:
+        chosen["header"] = args.header == "yes"
+    if args.zero_based:
+        chosen["zero_based"] = True
+    return {key: value for key, value in chosen.items() if value is not None}
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Units
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _quantity(text: str, units: Mapping[str, float], example: str) -> float:
+    match = re.fullmatch(r"\s*([0-9.eE+-]+?)\s*([a-zA-Zµμ]*)\s*", text)
+    try:
+        if match is None or match[2].lower() not in units:
+            raise ValueError
+        return float(match[1]) * units[match[2].lower()]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {example}") from None
+
+
+def number_of_bytes(text: str) -> int:
+    """Return a number of bytes: ``64k`` is 65,536.
+
+    Examples
+    --------
+    >>> number_of_bytes("64k"), number_of_bytes("1.5MB")
+    (65536, 1572864)
+    """
+    return int(_quantity(text, _BYTE_UNITS, "a size such as 65536, 64k or 1M"))
+
+
+def seconds(text: str) -> float:
+    """Return a time in seconds: ``20us``, ``1ms``, ``0.5`` (seconds).
+
+    Examples
+    --------
+    >>> seconds("20us")
+    2e-05
+    """
+    return _quantity(text, _TIME_UNITS, "a time such as 20us, 1ms or 0.001 (seconds)")
+
+
+def format_bytes(n: float) -> str:
+    """Return bytes for people.
+
+    Examples
+    --------
+    >>> format_bytes(1536), format_bytes(12)
+    ('1.5 KiB', '12 B')
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n < 1024 or unit == "GiB":
+            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1024
+    raise AssertionError
+
+
+def format_seconds(s: float) -> str:
+    """Return a time for people.
+
+    Examples
+    --------
+    >>> format_seconds(2.5e-5), format_seconds(90)
+    ('25 µs', '90 s')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if s >= size:
+            return f"{s / size:.3g} {unit}"
+    return f"{s / 1e-9:.3g} ns"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Output
+# ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command found: facts for machines, text for people."""
+
+    facts: Mapping[str, Any]
+    text: str
+    to_stderr: bool = False
+    """Whether standard output already carries something else."""
+
+
+def table(pairs: Mapping[str, Any]) -> str:
+    """Return names and values in two columns; what is None is left out."""
+    shown = {name: value for name, value in pairs.items() if value is not None}
+    width = max(map(len, shown), default=0)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in shown.items())
+
+
+def emit(report: Report, args: argparse.Namespace) -> None:
+    """Print a report as the arguments ask."""
+    if args.json:
+        sys.stdout.write(json.dumps(report.facts, indent=2, default=_plain, allow_nan=False) + "\n")
+    elif report.to_stderr:
+        remark(args, report.text)
+    else:
+        sys.stdout.write(report.text + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def remark(args: argparse.Namespace, text: str) -> None:
+    """Say something on standard error, unless asked to be quiet."""
+    if not args.quiet:
+        sys.stderr.write(text + "\n")
+
+
+def bars(args: argparse.Namespace) -> Bars:
+    """Return the progress bars that the arguments ask for."""
+    return Bars(False if args.quiet else True if args.progress else None)
+
+
+@contextlib.contextmanager
+def output(path: str | None) -> Iterator[BinaryIO | IO[bytes]]:
+    """Open an output file that appears whole or not at all; None and ``-`` are standard output."""
+    from svmpress.formats.files import replacing
+
+    if path in (None, "-"):
+        yield sys.stdout.buffer
+    else:
+        with replacing(str(path)) as (file,):
+            yield file
+
+
+def destination(path: str, format: str | None, *inputs: str | None) -> str:
+    """Return the format that a model will be written in, before the work begins: refuse what cannot be written.
+
+    Parameters
+    ----------
+    path : str
+    format : str, optional
+        By default the suffix says it.
+    *inputs : str or None
+        Files that the command reads, and so must not overwrite.
+    """
+    from svmpress import formats
+
+    refuse_same_file(path, *inputs)
+    if not Path(path).absolute().parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {Path(path).parent}")
+    if format is not None:
+        if format not in formats.FORMATS:
+            raise InputError(f"unknown format {format!r}; svmpress has {', '.join(formats.FORMATS)}")
+        return format
+    suffix = Path(path).suffix.lower()
+    for name, known in formats.FORMATS.items():
+        if suffix in known.suffixes:
+            return name
+    suffixes = ", ".join(s for known in formats.FORMATS.values() for s in known.suffixes)
+    raise InputError(f"the suffix of {path} names no format: use one of {suffixes}, or say --format")
+
+
+def refuse_obstacles(model: Any, path: str, format: str) -> None:
+    """Raise an error if a format cannot hold a model."""
+    from svmpress import formats
+
+    found = formats.obstacles(model, format)
+    if found:
+        raise InputError(f"cannot write {path} as {format}: {'; '.join(found)}")
+
+
+def copies_remark(model: Any, format: str) -> str | None:
+    """Return what a format adds to the number of vectors, as a sentence; None if nothing."""
+    from svmpress import formats
+
+    stored = formats.save_cost(model, format)
+    if stored <= model.n_vectors:
+        return None
+    return (
+        f"the {format} format needs {stored:,} vectors for the {model.n_vectors:,} of the model, because a vector "
+        "there serves one class only; compress with --layout libsvm to need no copies, or write a .svmpress file"
+    )
+
+
+def refuse_same_file(output_path: str | None, *inputs: str | None) -> None:
+    """Raise an error if a command would overwrite what it reads."""
+    for path in inputs:
+        both = output_path and path and Path(path).exists() and Path(output_path).exists()
+        if both and Path(str(output_path)).samefile(str(path)):
+            raise InputError(f"{output_path} is an input of this command; write the result to another file")

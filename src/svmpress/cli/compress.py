@@ -1,0 +1,165 @@
+"""``svmpress compress``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from svmpress.cli.common import (
+    Report,
+    add_command,
+    add_data_arguments,
+    bars,
+    copies_remark,
+    data_choices,
+    destination,
+    number_of_bytes,
+    refuse_obstacles,
+    remark,
+    seconds,
+    table,
+)
+
+_EPILOG = """\
+Give at most one budget; without one, a tenth of the vectors is kept. With --data the small model is
+fitted on those rows (unscaled, as the model gets them), without it on the support vectors alone.
+Labels in the data help at small sizes; --no-labels leaves them out.
+
+examples:
+  svmpress compress big.model -o small.model --ratio 0.1 --data train.svm
+  svmpress compress big.model -o small.model --vectors 50
+  svmpress compress big.svmpress -o small.svmpress --max-drop 0.005 --data train.csv
+  svmpress compress big.model -o small.svmpress --max-bytes 64k --data train.npz
+  svmpress compress big.model -o small.model --max-latency 20us --method paper
+"""
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    p = add_command(
+        commands,
+        "compress",
+        run,
+        usage="MODEL -o SMALL [--ratio R | --vectors N | ...] [--data DATA] [options]",
+        help="Compress a model to fewer vectors.",
+        epilog=_EPILOG,
+    )
+    p.add_argument("model", metavar="MODEL", help="model file to compress")
+    p.add_argument(
+        "-o", "--output", metavar="SMALL", required=True, help="model file to write; the suffix names its format"
+    )
+    p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    p.add_argument("--data", metavar="DATA", help="rows like those that the model will see; - is standard input")
+    budget = p.add_argument_group("budget").add_mutually_exclusive_group()
+    budget.add_argument("--ratio", type=float, metavar="R", help="share of the vectors to keep (default: 0.1)")
+    budget.add_argument("--vectors", type=int, metavar="N", help="number of vectors")
+    budget.add_argument(
+        "--max-bytes", type=number_of_bytes, metavar="SIZE", help="bytes of vectors and coefficients: 65536, 64k, 1M"
+    )
+    budget.add_argument(
+        "--max-latency",
+        type=seconds,
+        metavar="TIME",
+        help="time of one prediction on this machine, in batches: 20us, 1ms",
+    )
+    budget.add_argument(
+        "--max-drop",
+        type=float,
+        metavar="FRACTION",
+        help="accuracy (or R²) that may be lost on held-out rows: 0.005 is half a point",
+    )
+    how = p.add_argument_group("method")
+    how.add_argument(
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="auto (default); paper: LARS, then gradient support vectors; lars: selection alone",
+    )
+    how.add_argument(
+        "--layout",
+        choices=("auto", "shared", "libsvm"),
+        default="auto",
+        help="shared: all classes share the vectors; libsvm: each vector belongs to one class, as LibSVM "
+        "files need; auto (default): libsvm if such a file is written, else shared",
+    )
+    how.add_argument(
+        "--dag",
+        action="store_true",
+        help="decide between classes by a DAG of the pairs instead of votes (not for LibSVM files)",
+    )
+    how.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default), or a device of torch such as cuda")
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random choices (default: 0)")
+    add_data_arguments(p, split="train")
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Compress, save, and say what came out."""
+    from svmpress import formats
+    from svmpress.compress import compress
+
+    form = destination(args.output, args.format, args.model, args.data)
+    source = formats.load(args.model)
+    if args.dag:
+        source = _as_dag(source)
+    refuse_obstacles(source, args.output, form)
+    layout = args.layout
+    if layout == "auto":
+        layout = "libsvm" if form == "libsvm" else "shared"
+    with bars(args) as progress:
+        source, X, y = _rows(args, source, progress)
+        result = compress(
+            source,
+            X,
+            y,
+            ratio=args.ratio,
+            vectors=args.vectors,
+            max_bytes=args.max_bytes,
+            max_latency=args.max_latency,
+            max_drop=args.max_drop,
+            method=args.method,
+            layout=layout,
+            device=args.device,
+            random_state=args.seed,
+            progress=progress,
+        )
+    formats.save(result.model, args.output, form)
+    note = copies_remark(result.model, form)
+    if note:
+        remark(args, f"note: {note}")
+    facts = {
+        "output": args.output,
+        "status": result.status.name.lower(),
+        "message": result.message,
+        "vectors": result.model.n_vectors,
+        "vectors_before": source.n_vectors,
+        "outputs": result.model.n_outputs,
+        "outputs_before": source.n_outputs,
+        "multiply_adds": result.model.expansion.multiply_adds,
+        "multiply_adds_before": source.expansion.multiply_adds,
+        "seconds": dict(result.timings),
+        "notes": [*result.notes, *([note] if note else [])],
+        "curve": [vars(point) for point in result.curve],
+    }
+    return Report(facts, f"{result.summary()}\n{table({'written to': args.output})}")
+
+
+def _rows(args: argparse.Namespace, source: Any, progress: Any) -> tuple[Any, Any, Any]:
+    """Return the source, widened if need be, and the rows and labels of --data."""
+    from svmpress import data, streaming
+
+    if args.data is None:
+        return source, None, None
+    options = streaming.read_options(source, labels=None, default_split="train")
+    rows = data.read(args.data, options, progress=progress, **data_choices(args))
+    source, X = streaming.fit_columns(source, rows.X, elastic=rows.elastic)
+    y = None if rows.y is None or source.task == "outlier" else data.labels_like(rows.y, source.classes_)
+    return source, streaming.prepared(source, X), y
+
+
+def _as_dag(source: Any) -> Any:
+    from svmpress.decoders import PairDAG, PairVote
+    from svmpress.errors import InputError
+
+    if not isinstance(source.decoder, PairVote):
+        raise InputError("--dag is for models of three or more classes with one machine for each pair of classes")
+    return source.with_decoder(PairDAG(source.decoder.classes))

@@ -1,0 +1,95 @@
+"""``svmpress evaluate``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from svmpress.cli.common import (
+    Report,
+    add_command,
+    add_data_arguments,
+    bars,
+    data_choices,
+    format_seconds,
+    table,
+)
+
+_EPILOG = """\
+Classifiers: accuracy. Regressors: R², mean squared error and squared correlation. One-class models:
+accuracy against the labels 1 (inlier) and -1 (outlier).
+
+examples:
+  svmpress evaluate small.model test.svm
+  svmpress evaluate small.model test.svm --reference big.model
+  svmpress evaluate small.svmpress test.csv --label species --json
+"""
+
+_NAMES = {
+    "accuracy": "accuracy",
+    "r2": "R²",
+    "mse": "mean squared error",
+    "squared_correlation": "squared correlation",
+}
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    p = add_command(
+        commands,
+        "evaluate",
+        run,
+        usage="MODEL DATA [--reference BIG] [options]",
+        help="Score a model on a data file with labels, alone or against another model.",
+        epilog=_EPILOG,
+    )
+    p.add_argument("model", metavar="MODEL", help="model file")
+    p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
+    p.add_argument("--reference", metavar="BIG", help="model to compare with: agreement and speed-up")
+    add_data_arguments(p, split="test")
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Evaluate, and say how well and how fast."""
+    from svmpress import formats, streaming
+
+    model = formats.load(args.model)
+    reference = formats.load(args.reference) if args.reference else None
+    options = streaming.read_options(model, **data_choices(args))
+    with bars(args) as progress:
+        result = streaming.evaluate_file(model, args.data, options, reference=reference, progress=progress)
+    facts = {
+        "model": args.model,
+        "rows": result.rows,
+        "vectors": model.n_vectors,
+        **result.metrics,
+        "seconds_per_row": result.seconds_per_row,
+    }
+    text: dict[str, str | None] = {"rows": f"{result.rows:,}", "vectors": f"{model.n_vectors:,}", **_shown(result)}
+    if reference is not None and result.reference is not None:
+        facts["reference"] = {
+            "model": args.reference,
+            "vectors": reference.n_vectors,
+            **result.reference.metrics,
+            "seconds_per_row": result.reference.seconds_per_row,
+        }
+        facts |= {"agreement": result.agreement, "speedup": result.speedup}
+        text |= {
+            "reference vectors": f"{reference.n_vectors:,}",
+            **{f"reference {name}": value for name, value in _shown(result.reference).items()},
+            "agreement": None if result.agreement is None else f"{result.agreement:.4%}",
+            "speed-up": f"{result.speedup:.3g} times",
+        }
+    return Report(facts, table(text))
+
+
+def _shown(result: Any) -> dict[str, str]:
+    lines = {}
+    for name, value in result.metrics.items():
+        if value is None:
+            lines[_NAMES[name]] = "not defined, because all labels are equal"
+        elif name == "accuracy":
+            lines[_NAMES[name]] = f"{value:.4%} ({round(value * result.rows):,} of {result.rows:,})"
+        else:
+            lines[_NAMES[name]] = f"{value:.6g}"
+    return lines | {"time per row": format_seconds(result.seconds_per_row)}

@@ -1,0 +1,101 @@
+"""``svmpress inspect``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from svmpress.cli.common import Report, add_command, format_bytes, format_seconds, table
+
+_EPILOG = """\
+examples:
+  svmpress inspect small.model
+  svmpress inspect small.svmpress --json
+"""
+_MOST_CLASSES = 12
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    p = add_command(
+        commands,
+        "inspect",
+        run,
+        usage="MODEL [options]",
+        help="Say what a model file holds, what it costs, and which predictor is in use.",
+        epilog=_EPILOG,
+    )
+    p.add_argument("model", metavar="MODEL", help="model file")
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Describe a model file."""
+    from svmpress import arrays, formats
+    from svmpress.budget import expansion_bytes, kernel_entry_cost
+
+    model = formats.load(args.model)
+    f = model.expansion
+    entry, fixed = kernel_entry_cost(model, rows=max(1, min(1000, 2**20 // model.n_features)))
+    facts = {
+        "file": args.model,
+        "file_bytes": Path(args.model).stat().st_size,
+        "task": model.task,
+        "kernel": {"name": model.kernel.name, **model.kernel.params},
+        "vectors": model.n_vectors,
+        "sparse_vectors": arrays.is_csr(f.vectors),
+        "features": model.n_features,
+        "outputs": model.n_outputs,
+        "decoder": type(model.decoder).__name__,
+        "classes": None if model.classes_ is None else model.classes_.tolist(),
+        "libsvm_layout": f.coef_mask is not None,
+        "bytes": expansion_bytes(f),
+        "multiply_adds": f.multiply_adds,
+        "seconds_per_prediction": fixed + entry * model.n_vectors,
+        "scaling": _scaling(model),
+        "probability": sorted(model.probability),
+        "provenance": dict(model.provenance),
+        "predictor": predictor(),
+    }
+    return Report(facts, table(_text(facts)))
+
+
+def predictor() -> str:
+    """Return which predictor is in use, in words."""
+    return "NumPy"
+
+
+def _scaling(model: Any) -> str | None:
+    if model.scaling is None:
+        return None
+    return "factor per feature" if model.scaling.shift is None else "shift and factor per feature"
+
+
+def _text(facts: dict[str, Any]) -> dict[str, Any]:
+    kernel = dict(facts["kernel"])
+    name = kernel.pop("name")
+    params = ", ".join(f"{key}={value:g}" for key, value in kernel.items())
+    return {
+        "file": f"{facts['file']}, {format_bytes(facts['file_bytes'])}",
+        "task": facts["task"],
+        "kernel": f"{name} ({params})" if params else name,
+        "vectors": f"{facts['vectors']:,} ({'sparse' if facts['sparse_vectors'] else 'dense'})",
+        "features": f"{facts['features']:,}",
+        "outputs": f"{facts['outputs']:,}, decoded by {facts['decoder']}",
+        "classes": _classes(facts["classes"]),
+        "layout": "each vector belongs to one class (LibSVM)" if facts["libsvm_layout"] else None,
+        "arrays": f"{format_bytes(facts['bytes'])} of vectors, coefficients and intercepts, dense",
+        "cost": f"{facts['multiply_adds']:,} multiply-adds per prediction",
+        "time": f"about {format_seconds(facts['seconds_per_prediction'])} per prediction, in batches, on this machine",
+        "scaling": facts["scaling"] or "none",
+        "probability": ", ".join(facts["probability"]) or None,
+        "provenance": ", ".join(f"{key}={value}" for key, value in facts["provenance"].items()) or None,
+        "predictor": facts["predictor"],
+    }
+
+
+def _classes(classes: list[Any] | None) -> str | None:
+    if classes is None:
+        return None
+    shown = ", ".join(map(str, classes[:_MOST_CLASSES]))
+    return f"{len(classes)}: {shown}{', ...' if len(classes) > _MOST_CLASSES else ''}"

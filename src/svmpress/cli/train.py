@@ -1,0 +1,128 @@
+"""``svmpress train``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, destination, table
+
+_EPILOG = """\
+C and gamma that are not given are chosen on held-out rows, on a coarse grid and then on a finer one.
+The scaling of the features goes with the model: inside a .svmpress file, beside a LibSVM file as
+FILE.range (the format of svm-scale).
+
+examples:
+  svmpress train train.svm -o big.model
+  svmpress train flowers.csv --label species -o flowers.svmpress
+  svmpress train houses.npz --split train --task regression -o houses.model
+  svmpress train train.svm -o big.model -C 10 --gamma 0.3 --scale none
+"""
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    p = add_command(
+        commands,
+        "train",
+        run,
+        usage="DATA -o MODEL [options]",
+        help="Train a kernel SVM on a data file, choosing C and gamma where they are not given.",
+        epilog=_EPILOG,
+    )
+    p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
+    p.add_argument(
+        "-o", "--output", metavar="MODEL", required=True, help="model file to write; the suffix names its format"
+    )
+    p.add_argument("--format", metavar="NAME", help="format of the model file (default: by its suffix)")
+    p.add_argument(
+        "--task",
+        choices=("classification", "regression", "outlier"),
+        default="classification",
+        help="what the labels are; outlier trains a one-class SVM and ignores them",
+    )
+    p.add_argument(
+        "--kernel", choices=("rbf", "linear", "poly", "sigmoid"), default="rbf", help="kernel (default: rbf)"
+    )
+    p.add_argument("-C", type=float, metavar="NUMBER", help="cost of errors (default: chosen)")
+    p.add_argument("--gamma", type=float, metavar="NUMBER", help="width of the kernel (default: chosen)")
+    p.add_argument("--degree", type=int, default=3, metavar="N", help="degree of the polynomial kernel (default: 3)")
+    p.add_argument(
+        "--coef0",
+        type=float,
+        default=0.0,
+        metavar="NUMBER",
+        help="constant of the polynomial and sigmoid kernels (default: 0)",
+    )
+    p.add_argument(
+        "--epsilon",
+        type=float,
+        metavar="NUMBER",
+        help="half width of a regressor's tube (default: a tenth of the labels' standard deviation)",
+    )
+    p.add_argument("--nu", type=float, default=0.1, metavar="NUMBER", help="share of outliers (default: 0.1)")
+    p.add_argument(
+        "--scale",
+        choices=("auto", "standard", "minmax", "maxabs", "none"),
+        default="auto",
+        help="scaling of the features (default: standard; maxabs, which keeps zeros, for sparse data)",
+    )
+    p.add_argument(
+        "--validation",
+        type=float,
+        default=0.2,
+        metavar="SHARE",
+        help="share of rows held out to choose C and gamma (default: 0.2)",
+    )
+    p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random choices (default: 0)")
+    add_data_arguments(p, split="train")
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Train, save, and say what came out."""
+    from svmpress import data, formats
+    from svmpress.train import train
+
+    form = destination(args.output, args.format, args.data)
+    with bars(args) as progress:
+        options = data.ReadOptions(labels=None if args.task == "outlier" else True, default_split="train")
+        rows = data.read(args.data, options, progress=progress, **data_choices(args))
+        result = train(
+            rows.X,
+            rows.y,
+            kernel=args.kernel,
+            C=args.C,
+            gamma=args.gamma,
+            task=args.task,
+            scale=None if args.scale == "none" else args.scale,
+            validation=args.validation,
+            degree=args.degree,
+            coef0=args.coef0,
+            epsilon=args.epsilon,
+            nu=args.nu,
+            random_state=args.seed,
+            progress=progress,
+        )
+    formats.save(result.model, args.output, form)
+    metric = "r2" if args.task == "regression" else "accuracy"
+    facts = {
+        "output": args.output,
+        "task": args.task,
+        "rows": rows.X.shape[0],
+        "features": result.model.n_features,
+        "classes": None if result.model.classes_ is None else result.model.classes_.tolist(),
+        "vectors": result.model.n_vectors,
+        "C": result.C,
+        "gamma": result.gamma,
+        f"validation_{metric}": result.score,
+        "trials": [vars(t) for t in result.trials],
+    }
+    text = {
+        "model": args.output,
+        "rows": f"{rows.X.shape[0]:,} of {result.model.n_features:,} features",
+        "vectors": f"{result.model.n_vectors:,}",
+        "C": None if result.C is None else f"{result.C:g}",
+        "gamma": None if result.gamma is None else f"{result.gamma:g}",
+        f"validation {'R²' if metric == 'r2' else metric}": None if result.score is None else f"{result.score:.4f}",
+    }
+    return Report(facts, table(text))
