@@ -257,6 +257,15 @@ def test_separable_rows_and_a_large_c_leave_no_loss(problem):
     assert margins.min() > 1 - 1e-4
 
 
+def test_a_tolerance_of_zero_ends_where_rounding_does(problem):
+    X, y = problem
+    usual = fit_squared_hinge(RBF(0.5), X, y, X[:40], 1e4, max_iter=200)
+    finest = fit_squared_hinge(RBF(0.5), X, y, X[:40], 1e4, max_iter=200, tol=0.0)
+    assert finest.status is HingeStatus.STALLED
+    assert finest.n_iter[0] < 100
+    assert finest.objective[0] <= usual.objective[0]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

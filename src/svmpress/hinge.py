@@ -259,16 +259,13 @@ class _Fitted:
 def _newton(design: _Design, P: Array, Y: Array, z: Array, C: float, max_iter: int, tol: float) -> _Fitted:
     """Fit G machines: labels ``Y`` (n, G), start ``z`` (p, G)."""
     xp, here = design.here.xp, design.here
-    member = xp.abs(Y)
-    R = member - Y * design.times(z)  # 0 and inactive where a row is not part of a machine
+    R = xp.abs(Y) - Y * design.times(z)  # 0 and inactive where a row is not part of a machine
     objective = _objective(P, z, R, C)
-    # what rounding leaves of a loss whose residuals should all be 0
-    floor = 1e-30 * C * to_numpy(xp.sum(member, axis=0))
     G = z.shape[1]
     n_iter, running, stalled = np.zeros(G, dtype=np.intp), np.ones(G, dtype=bool), np.zeros(G, dtype=bool)
     for _ in range(max_iter):
         step, gap = _newton_steps(design, P, Y, z, R, C, np.flatnonzero(running))
-        running &= gap > tol * objective + floor
+        running &= gap > tol * objective
         if not running.any():
             break
         S = Y * design.times(step)
