@@ -1,0 +1,197 @@
+"""The fast predictor: ``F = k(X, V) A + b`` fused into one pass, in C.
+
+Computed by array operations, the (n, m) matrix of kernel values travels to memory and back several times, and at
+few features that, not arithmetic, is what a prediction costs. The compiled predictor takes a few rows and a block
+of vectors at a time, so that distances, exponential and weighted sum stay in registers and cache; ``c/fused.h``
+tells how, and :mod:`svmpress.runtime.packing` how a model is laid out for it. It is built for several instruction
+sets, of which the best that the machine has is taken.
+
+It computes in the precision of the model: float32 if vectors, coefficients and intercepts all are, else float64.
+Where it does not apply it answers None, and the model computes with NumPy: if it was not built, for array
+libraries other than NumPy, for kernels that it does not know, and for input that the caller must look at first.
+
+Environment variables, read once: ``OMP_NUM_THREADS``, the number of threads; ``SVMPRESS_RUNTIME=numpy`` turns the
+compiled predictor off; ``SVMPRESS_ISA`` forces one of ``avx512``, ``avx2`` and ``baseline``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import arrays
+from svmpress.errors import InputError
+from svmpress.kernels import Kernel
+from svmpress.runtime import packing
+
+if TYPE_CHECKING:
+    from svmpress.runtime._compiled import Packed
+
+def _load() -> tuple[ModuleType | None, str]:
+    """Return the extension module, or None and the reason why it is not used."""
+    if os.environ.get("SVMPRESS_RUNTIME", "").lower() == "numpy":
+        return None, "SVMPRESS_RUNTIME=numpy"
+    try:
+        return importlib.import_module("svmpress.runtime._compiled"), ""
+    except ModuleNotFoundError:
+        return None, "no compiled predictor: svmpress was installed without a C compiler"
+    except ImportError as e:  # built for another machine, or damaged
+        return None, f"the compiled predictor cannot be loaded: {e}"
+
+
+_compiled, _WHY_NOT = _load()
+
+__all__ = ["Predictor", "describe", "instruction_sets", "threads"]
+
+_NAMES = {"avx512": "AVX-512", "avx2": "AVX2"}
+_BASELINES = {"x86_64": "SSE2", "AMD64": "SSE2", "aarch64": "NEON", "arm64": "NEON"}
+
+
+def _default_threads() -> int:
+    said = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_THREADS = _default_threads()
+
+
+def threads() -> int:
+    """Return how many threads a prediction uses at most, when not told otherwise."""
+    return _THREADS
+
+
+def instruction_sets() -> dict[str, int]:
+    """Return the instruction sets that can be used here and the bytes of their registers, fastest first.
+
+    Empty where the compiled predictor was not built.
+    """
+    return {} if _compiled is None else dict(_compiled.instruction_sets())
+
+
+def _instruction_set() -> str:
+    """Return the one to use: the first, or what ``SVMPRESS_ISA`` says."""
+    have = list(instruction_sets())
+    wanted = os.environ.get("SVMPRESS_ISA", have[0])
+    if wanted not in have:
+        raise InputError(f"SVMPRESS_ISA is {wanted!r}, but this machine and build know {', '.join(have)}")
+    return wanted
+
+
+def describe() -> str:
+    """Say in a few words which predictor is in use.
+
+    Examples
+    --------
+    >>> describe()  # doctest: +SKIP
+    'compiled (AVX-512, 2 threads)'
+    """
+    if _compiled is None:
+        return f"NumPy ({_WHY_NOT})"
+    isa = _instruction_set()
+    name = _NAMES.get(isa) or _BASELINES.get(platform.machine(), "portable")
+    return f"compiled ({name}, {_THREADS} thread{'s' if _THREADS > 1 else ''})"
+
+
+class Predictor:
+    """The decision values of one kernel expansion, by the compiled predictor.
+
+    Packing takes about as long as predicting one row and happens at the first call. Any number of threads may call.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    vectors : (m, d) NumPy or CSR
+    coef : (m, M)
+    intercept : (M,)
+    isa : str, optional
+        One of :func:`instruction_sets`; None: the fastest, or what ``SVMPRESS_ISA`` says.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        vectors: arrays.Rows,
+        coef: NDArray[Any],
+        intercept: NDArray[Any],
+        isa: str | None = None,
+    ) -> None:
+        self._parts = (kernel, vectors, coef, intercept, isa)
+        self._dtype = np.result_type(vectors.dtype, coef.dtype, intercept.dtype)
+        self._n_outputs = int(coef.shape[1])
+        self._n_features = int(vectors.shape[1])
+        self._usable = (
+            _compiled is not None and self._dtype in (np.float32, np.float64) and packing.can_pack(kernel, vectors)
+        )
+        self._packed: Packed | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what was packed: it belongs to this machine."""
+        return Predictor, self._parts
+
+    @property
+    def usable(self) -> bool:
+        """Whether this expansion is one for the compiled predictor."""
+        return self._usable
+
+    def _pack(self) -> Packed:
+        kernel, vectors, coef, intercept, isa = self._parts
+        isa = isa or _instruction_set()
+        lanes = instruction_sets()[isa] // self._dtype.itemsize
+        assert _compiled is not None
+        parts = packing.pack(kernel, vectors, coef, intercept, lanes, self._dtype, _compiled.FEW_OUTPUTS)
+        self._packed = _compiled.Packed(isa=isa, itemsize=self._dtype.itemsize, **parts)
+        return self._packed
+
+    def __call__(
+        self,
+        X: Any,
+        shift: NDArray[np.float64] | None = None,
+        factor: NDArray[np.float64] | None = None,
+        n_threads: int | None = None,
+    ) -> NDArray[Any] | None:
+        """Return the decision values of each row, (n, M), or None for anything out of the ordinary.
+
+        Parameters
+        ----------
+        X : (n, d) float32 or float64 NumPy array in any layout, or CSR in canonical format
+        shift, factor : (d,), optional
+            Dense rows become ``(x - shift) * factor`` first.
+        n_threads : int, optional
+            None: :func:`threads`. Small inputs use fewer.
+
+        Returns
+        -------
+        NDArray or None
+            None if this predictor is not usable, ``X`` is neither of these, or it holds a NaN or an infinity: the
+            caller then takes the ordinary way, which converts, computes or says what is wrong.
+        """
+        if not self._usable:
+            return None
+        if n_threads is None:
+            n_threads = _THREADS
+        if type(X) is np.ndarray:
+            if X.ndim != 2 or X.shape[1] != self._n_features or X.dtype.char not in "fd":
+                return None
+            packed = self._packed or self._pack()
+            F = np.empty((X.shape[0], self._n_outputs), self._dtype)
+            return F if packed.predict_dense(X, F, n_threads, shift, factor) < 0 else None
+        if arrays.is_csr(X) and factor is None and X.shape[1] == self._n_features:
+            return self._sparse(X, n_threads)
+        return None
+
+    def _sparse(self, X: Any, n_threads: int) -> NDArray[Any] | None:
+        packed = self._packed or self._pack()
+        F = np.empty((X.shape[0], self._n_outputs), self._dtype)
+        values, indices, indptr = (
+            np.ascontiguousarray(a, t) for a, t in ((X.data, self._dtype), (X.indices, np.int32), (X.indptr, np.int64))
+        )
+        packed.predict_csr(values, indices, indptr, F, n_threads)
+        return F

@@ -1,0 +1,36 @@
+/* The predictor of one instruction set: compiled with its flags and -DISA=name, in both precisions. */
+#include "fused.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+
+#define REAL float
+#define BITS int32_t
+#define MANTISSA 23
+#define FN(name) JOIN(name, _f32)
+#include "predict.h"
+
+#undef REAL
+#undef BITS
+#undef MANTISSA
+#undef FN
+
+#define REAL double
+#define BITS int64_t
+#define MANTISSA 52
+#define FN(name) JOIN(name, _f64)
+#include "predict.h"
+
+#define BOTH(name) {JOIN(name, _f32), JOIN(name, _f64)}
+const InstructionSet JOIN(svmpress_, ISA) = {
+    TEXT(ISA), REGISTER_BYTES, BOTH(block_rows), BOTH(scratch_bytes), BOTH(predict), BOTH(apply),
+};

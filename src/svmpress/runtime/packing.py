@@ -1,0 +1,178 @@
+"""How a model is laid out for the compiled predictor.
+
+A *panel* is as many columns of a matrix as a SIMD register has lanes, stored row by row: a matrix ``B`` (k, c)
+becomes ``P`` (panels, k, lanes) with ``P[p, i, l] = B[i, p lanes + l]``, padded with zeros. Both products of a
+prediction, rows times vectors and kernel values times coefficients, then read their right-hand side from front to
+back. The vectors are packed as ``B = Vᵀ`` (d, m), the coefficients as ``B = A`` (m, M).
+
+Constants of the kernel are folded in here, in double precision, so that the sums which the predictor computes are
+the arguments of ``2^t`` and ``tanh`` themselves (``c/fused.h`` lists them).
+
+*Groups.* In a one-vs-one model a vector serves only the pairs of its own class, 25 of 325 for 26 letters. A group is
+a run of panels of vectors with the columns in which any of them has a coefficient; the others are never touched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import arrays
+from svmpress.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+
+Matrix = NDArray[np.float64]
+
+CODES: dict[type[Kernel], int] = {RBF: 0, Laplacian: 1, Sigmoid: 2, Polynomial: 3, Linear: 4}
+"""The kernels that the compiled predictor knows, by their number in ``c/fused.h``."""
+
+_LEAST_DENSITY = 0.05
+"""CSR vectors with fewer values than this stay with SciPy's product of two sparse matrices."""
+
+_LOG2E = math.log2(math.e)
+
+
+def can_pack(kernel: Kernel, vectors: arrays.Rows) -> bool:
+    """Return whether the predictor is made for such a model."""
+    if type(kernel) not in CODES:
+        return False
+    dense_enough = not arrays.is_csr(vectors) or vectors.nnz >= _LEAST_DENSITY * math.prod(vectors.shape)
+    return dense_enough or isinstance(kernel, Linear)
+
+
+def panels(B: Matrix, lanes: int) -> Matrix:
+    """Return a (k, c) matrix as panels, (⌈c / lanes⌉, k, lanes).
+
+    Examples
+    --------
+    >>> panels(np.array([[1.0, 2, 3], [4, 5, 6]]), 2).tolist()
+    [[[1.0, 2.0], [4.0, 5.0]], [[3.0, 0.0], [6.0, 0.0]]]
+    """
+    k, c = B.shape
+    n = -(-c // lanes)
+    padded = np.zeros((k, n * lanes), dtype=B.dtype)
+    padded[:, :c] = B
+    return padded.reshape(k, n, lanes).transpose(1, 0, 2)
+
+
+def pack(
+    kernel: Kernel,
+    vectors: arrays.Rows,
+    coef: NDArray[Any],
+    intercept: NDArray[Any],
+    lanes: int,
+    dtype: np.dtype[Any],
+    few_outputs: int,
+) -> dict[str, Any]:
+    """Return the arguments of ``_compiled.Packed`` other than the instruction set.
+
+    Parameters
+    ----------
+    kernel, vectors, coef, intercept
+        The expansion: (m, d) dense or CSR, (m, M), (M,).
+    lanes : int
+        Numbers in one register.
+    dtype : numpy.dtype
+        float32 or float64, the precision to compute in.
+    few_outputs : int
+        Up to so many outputs, coefficients have their lanes along the vectors.
+    """
+    A = np.asarray(coef, dtype=np.float64)
+    b = np.asarray(intercept, dtype=np.float64)
+    parts: dict[str, Any] = {"kernel": CODES[type(kernel)], "degree": 0.0, "row_factor": 0.0}
+    groups, columns = [(0, -(-vectors.shape[0] // lanes), A.shape[1], -1, 0)], np.zeros(0, dtype=np.int64)
+    if isinstance(kernel, Linear):
+        V = np.asarray(vectors.T @ A).T  # x·Vᵀ A: as many vectors as there are outputs, whatever m is
+        folded, offset, sparse_offset, centre = V, b, b, None
+        packed_coef = np.zeros(0)
+        groups = [(0, -(-V.shape[0] // lanes), A.shape[1], -1, 0)]
+    else:
+        V = np.asarray(arrays.dense(vectors), dtype=np.float64)
+        folded, offset, sparse_offset, centre = _fold(kernel, V, parts)
+        if A.shape[1] <= few_outputs:
+            packed_coef = panels(A.T, lanes).transpose(1, 0, 2)
+        else:
+            groups, columns, packed_coef = _grouped(A, lanes)
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, here as in any operation
+        arrays_of_model = {
+            "vectors": panels(folded.T, lanes),
+            "offset": panels(offset[None, :], lanes),
+            "offset_sparse": panels(sparse_offset[None, :], lanes),
+            "coef": packed_coef,
+            "intercept": b,
+        }
+        parts |= {name: np.ascontiguousarray(a, dtype=dtype) for name, a in arrays_of_model.items()}
+    return parts | {
+        "n_features": vectors.shape[1],
+        "n_outputs": A.shape[1],
+        "centre": centre,
+        "groups": np.array(groups, dtype=np.int64),
+        "columns": columns,
+    }
+
+
+def _fold(kernel: Kernel, V: Matrix, parts: dict[str, Any]) -> tuple[Matrix, Matrix, Matrix, Matrix | None]:
+    """Return vectors (m, d) and offsets (m,) for dense and for CSR rows with the kernel's constants, and the centre."""
+    zeros = np.zeros(V.shape[0])
+    if isinstance(kernel, RBF):
+        # Centred as arrays.squared_distances does it. CSR rows x stay as they are, so that x - c is made up for
+        # by the offset: (x - c)·v' = x·v' - c·v'.
+        parts["row_factor"] = r = -kernel.gamma * _LOG2E
+        centre = V.mean(axis=0) if V.shape[0] else np.zeros(V.shape[1])
+        centred = V - centre
+        folded, offset = -2 * r * centred, r * np.einsum("ij,ij->i", centred, centred)
+        return folded, offset, offset - folded @ centre, centre
+    if isinstance(kernel, Laplacian):
+        parts["row_factor"] = -kernel.gamma * _LOG2E
+        return V, zeros, np.abs(V).sum(axis=1), None
+    if isinstance(kernel, Sigmoid):
+        scale, constant = 2 * _LOG2E * kernel.gamma, 2 * _LOG2E * kernel.coef0
+    elif isinstance(kernel, Polynomial):
+        scale, constant = kernel.gamma, kernel.coef0
+        parts["degree"] = float(kernel.degree)
+    else:
+        raise AssertionError(f"no packing for {kernel}")
+    return scale * V, zeros + constant, zeros + constant, None
+
+
+def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], Matrix]:
+    """Return the groups as in ``c/fused.h``, the numbers of their columns, and their coefficients as panels.
+
+    Groups are grown from the left: a panel joins while that costs no more multiply-adds than standing alone, a
+    group counting one panel extra for the scattering of its sums.
+    """
+    m, M = A.shape
+    n = -(-m // lanes)
+    used = np.zeros((n * lanes, M), dtype=bool)
+    used[:m] = A != 0
+    used = used.reshape(n, lanes, M).any(axis=1)
+
+    def cost(columns: NDArray[np.bool_], length: int) -> int:
+        return (length + 1) * (-(-int(columns.sum()) // lanes))
+
+    runs: list[tuple[int, int, NDArray[np.bool_]]] = []
+    for p in range(n):
+        if runs:
+            first, last, columns = runs[-1]
+            both = columns | used[p]
+            if cost(both, last + 1 - first) <= cost(columns, last - first) + cost(used[p], 1):
+                runs[-1] = (first, p + 1, both)
+                continue
+        runs.append((p, p + 1, used[p]))
+    whole = np.ones(M, dtype=bool)
+    if sum(cost(columns, last - first) for first, last, columns in runs) > 0.8 * cost(whole, n):
+        runs = [(0, n, whole)]
+
+    groups, numbers, blocks, column_start, coef_start = [], [], [np.zeros(0)], 0, 0
+    padded = np.zeros((n * lanes, M))
+    padded[:m] = A
+    for first, last, columns in runs:
+        indices = np.flatnonzero(columns)
+        block = panels(padded[first * lanes : last * lanes, indices], lanes)
+        groups.append((first, last, indices.size, -1 if indices.size == M else column_start, coef_start))
+        numbers.append(indices)
+        blocks.append(block.ravel())
+        column_start, coef_start = column_start + indices.size, coef_start + block.size
+    return groups, np.concatenate([np.zeros(0, np.int64), *numbers]).astype(np.int64), np.concatenate(blocks)
