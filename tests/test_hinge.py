@@ -140,6 +140,7 @@ def test_every_library_and_csr_rows_give_the_same_fit(backend, problem, assert_c
     for rows, vectors in (
         (backend.asarray(X), backend.asarray(basis)),
         (sparse.csr_array(X), backend.asarray(basis)),
+        (backend.asarray(X), sparse.csr_array(basis)),
         (sparse.csr_array(X), sparse.csr_array(basis)),
     ):
         fit = fit_squared_hinge(RBF(0.5), rows, y, vectors, 5.0)

@@ -41,6 +41,7 @@ from svmpress.arrays import (
     Rows,
     blocks,
     device_of,
+    is_csr,
     namespace,
     take,
     to_numpy,
@@ -230,7 +231,8 @@ class _Design:
 def _penalty(kernel: Kernel, basis: Rows, width: int, here: Backend) -> Array:
     """Return ``P = diag(K_BB, 0)``, (p, p), symmetric and positive semi-definite."""
     xp, m = here.xp, basis.shape[0]
-    K = xp.astype(kernel.gram(basis, basis), xp.float64, copy=False)
+    K = kernel.gram(basis, basis)
+    K = here.asarray(K) if is_csr(basis) else xp.astype(K, xp.float64, copy=False)  # CSR has no library of its own
     K = (K + K.T) / 2
     w, U = xp.linalg.eigh(K)
     if float(xp.min(w)) < -_NEGATIVE * float(xp.max(xp.abs(w))):
@@ -269,8 +271,8 @@ def _newton(design: _Design, P: Array, Y: Array, z: Array, C: float, max_iter: i
         if not running.any():
             break
         S = Y * design.times(step)
-        Pz = xp.matmul(P, step)
-        t = _exact_steps(R, S, to_numpy(xp.sum(z * Pz, axis=0)), to_numpy(xp.sum(step * Pz, axis=0)), C)
+        P_step = xp.matmul(P, step)
+        t = _exact_steps(R, S, to_numpy(xp.sum(z * P_step, axis=0)), to_numpy(xp.sum(step * P_step, axis=0)), C)
         trial = _objective(P, z + here.asarray(t) * step, R - here.asarray(t) * S, C)
         better = running & (trial < objective)
         stalled |= running & ~better
