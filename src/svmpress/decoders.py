@@ -11,6 +11,7 @@ The order of ``classes`` is the source's: sorted in scikit-learn, in order of ap
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,17 @@ def class_pairs(n_classes: int) -> NDArray[np.intp]:
     [[0, 1], [0, 2], [1, 2]]
     """
     return np.stack(np.triu_indices(n_classes, k=1), axis=1)
+
+
+@lru_cache(maxsize=16)
+def _pair_signs(n_classes: int) -> NDArray[np.float64]:
+    """Return +1 where a class is the first of a pair and -1 where it is the second, (M, K)."""
+    signs = np.zeros((n_classes * (n_classes - 1) // 2, n_classes))
+    pairs = class_pairs(n_classes)
+    for column, sign in ((0, 1.0), (1, -1.0)):
+        signs[np.arange(len(pairs)), pairs[:, column]] = sign
+    signs.flags.writeable = False
+    return signs
 
 
 def pair_mask(owner: NDArray[np.intp], n_classes: int) -> NDArray[np.bool_]:
@@ -161,17 +173,13 @@ class PairVote(_Pairs):
     break_ties: bool = False
 
     def _votes(self, first: NDArray[np.bool_]) -> Floats:
-        votes = np.zeros((first.shape[0], self.n_classes))
-        for p, (i, j) in enumerate(class_pairs(self.n_classes)):
-            votes[:, i] += first[:, p]
-            votes[:, j] += ~first[:, p]
+        # class c is the second of c pairs: those votes it has until the first of the pair takes them
+        signs = _pair_signs(self.n_classes)
+        votes: Floats = first.astype(signs.dtype) @ signs + np.arange(self.n_classes)
         return votes
 
     def _ovr(self, F: Floats) -> Floats:
-        confidence = np.zeros((F.shape[0], self.n_classes))
-        for p, (i, j) in enumerate(class_pairs(self.n_classes)):
-            confidence[:, i] += F[:, p]
-            confidence[:, j] -= F[:, p]
+        confidence = F @ _pair_signs(self.n_classes)
         # scikit-learn's formula: squashed into (-1/3, 1/3), so that confidence never outweighs a vote. It counts an
         # exact zero for the first class of the pair; LibSVM's own votes, in `labels`, for the second
         return self._votes(F >= 0) + confidence / (3 * (np.abs(confidence) + 1))
