@@ -8,8 +8,9 @@ Everything that svmpress reads becomes this, and everything that it writes start
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -31,6 +32,7 @@ from svmpress.decoders import (
 )
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
+from svmpress.runtime import Predictor
 
 __all__ = [
     "Argmax",
@@ -133,14 +135,27 @@ class KernelExpansion:
         )
         return int(self.n_vectors * (self.n_features + weights))
 
+    @cached_property
+    def predictor(self) -> Predictor:
+        """The compiled predictor of this expansion, for the arrays that it can read."""
+        return Predictor(self.kernel, self.vectors, self.coef, self.intercept)
+
     def decision_values(
-        self, X: Rows, max_bytes: int | None = None, prepare: Callable[[Rows], Rows] | None = None
+        self,
+        X: Rows,
+        max_bytes: int | None = None,
+        scaling: Scaling | None = None,
+        n_threads: int | None = None,
     ) -> Array:
         """Return f at each row, (n, M), in the library and on the device of ``X``, in the model's precision.
 
-        The loop runs over blocks of rows and of vectors: beyond the result it needs about ``max_bytes``, whatever
-        the number of either. ``prepare`` is applied to each block of rows first.
+        Rows go through the compiled predictor where that applies (see :mod:`svmpress.runtime`). Otherwise the loop
+        runs over blocks of rows and of vectors: beyond the result it needs about ``max_bytes``, whatever the number
+        of either. ``scaling`` is applied to each block of rows first.
         """
+        fast = self.predictor(X, scaling, n_threads)
+        if fast is not None:
+            return fast
         xp, device = arrays.namespace(X), arrays.device_of(X)
         host = arrays.is_csr(X) or isinstance(X, np.ndarray)
         precision = np.result_type(self.vectors.dtype, self.coef, self.intercept)
@@ -154,7 +169,7 @@ class KernelExpansion:
         values = xp.empty((X.shape[0], self.n_outputs), dtype=coef.dtype, device=device)
         for rows in arrays.blocks(X.shape[0], row_bytes, max_bytes):
             x = arrays.take(X, rows)
-            x = x if prepare is None else prepare(x)
+            x = x if scaling is None else scaling(x)
             x = x if host else xp.astype(x, coef.dtype, copy=False)  # torch multiplies no mixed precisions
             F = xp.zeros_like(values[rows, :]) + intercept
             for some in arrays.blocks(self.n_vectors, 1, _VECTOR_BLOCK):
@@ -266,19 +281,50 @@ class KernelModel:
         """The class labels, in the model's order; None for a regressor."""
         return self.decoder.classes
 
-    def decision_values(self, X: Any, max_bytes: int | None = None) -> Floats:
-        """Return the raw values of every machine, (n, M); memory stays under about ``max_bytes``."""
-        X = arrays.check_rows(X, n_features=self.n_features)
-        F: Floats = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, prepare=self.scaling))
+    def decision_values(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> Floats:
+        """Return the raw values of every machine, (n, M), in the precision of the model.
+
+        Parameters
+        ----------
+        X : array-like (n, d), or a SciPy sparse matrix
+        max_bytes : int, optional
+            About how much memory to use beyond the result.
+        n_threads : int, optional
+            How many threads the compiled predictor may use; None: as many as ``OMP_NUM_THREADS`` says.
+        """
+        # rows that need no conversion skip all checks but the predictor's own: a single row takes microseconds
+        F = self.expansion.predictor.dense(X, self.scaling, n_threads)
+        if F is None:
+            X = arrays.check_rows(X, n_features=self.n_features)
+            F = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, self.scaling, n_threads))
         return F
 
-    def decision_function(self, X: Any, max_bytes: int | None = None) -> Floats:
+    def decision_function(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> Floats:
         """Return the scores of each row as scikit-learn defines them, (n,) or (n, K) or (n, M)."""
-        return self.decoder.scores(self.decision_values(X, max_bytes))
+        return self.decoder.scores(self.decision_values(X, max_bytes, n_threads))
 
-    def predict(self, X: Any, max_bytes: int | None = None) -> NDArray[Any]:
-        """Return the answer for each row, (n,)."""
-        return self.decoder.labels(self.decision_values(X, max_bytes))
+    def predict(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> NDArray[Any]:
+        """Return the answer for each row, (n,); see :meth:`decision_values` for the arguments."""
+        return self.decoder.labels(self.decision_values(X, max_bytes, n_threads))
+
+    def astype(self, dtype: str | np.dtype[Any] | type[np.floating[Any]]) -> KernelModel:
+        """Return the model in another precision, which is then the one that it computes in.
+
+        Half the bytes and about twice the speed in float32, at a relative error of some 1e-6 in the decision values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from svmpress.kernels import RBF
+        >>> f = KernelExpansion(RBF(1.0), np.zeros((1, 2)), np.ones((1, 1)), np.zeros(1))
+        >>> KernelModel(f, Identity(), "regression").astype("float32").decision_values([[0.0, 0.0]]).dtype
+        dtype('float32')
+        """
+        e = self.expansion
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise InputError(f"a model computes in float32 or float64, not {np.dtype(dtype)}")
+        vectors, coef, intercept = (a.astype(dtype, copy=False) for a in (e.vectors, e.coef, e.intercept))
+        return replace(self, expansion=replace(e, vectors=vectors, coef=coef, intercept=intercept))
 
     def with_decoder(self, decoder: Decoder) -> KernelModel:
         """Return the same expansion read by another decoder, for example :class:`PairDAG`."""

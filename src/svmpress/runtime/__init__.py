@@ -20,7 +20,7 @@ import importlib
 import os
 import platform
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from svmpress.runtime import packing
 
 if TYPE_CHECKING:
     from svmpress.runtime._compiled import Packed
+
 
 def _load() -> tuple[ModuleType | None, str]:
     """Return the extension module, or None and the reason why it is not used."""
@@ -100,6 +101,15 @@ def describe() -> str:
     return f"compiled ({name}, {_THREADS} thread{'s' if _THREADS > 1 else ''})"
 
 
+class Affine(Protocol):
+    """A scaling of the rows, ``x -> (x - shift) * factor``; ``shift`` may be None."""
+
+    @property
+    def shift(self) -> NDArray[Any] | None: ...
+    @property
+    def factor(self) -> NDArray[Any]: ...
+
+
 class Predictor:
     """The decision values of one kernel expansion, by the compiled predictor.
 
@@ -150,48 +160,43 @@ class Predictor:
         self._packed = _compiled.Packed(isa=isa, itemsize=self._dtype.itemsize, **parts)
         return self._packed
 
-    def __call__(
-        self,
-        X: Any,
-        shift: NDArray[np.float64] | None = None,
-        factor: NDArray[np.float64] | None = None,
-        n_threads: int | None = None,
-    ) -> NDArray[Any] | None:
-        """Return the decision values of each row, (n, M), or None for anything out of the ordinary.
+    def dense(self, X: Any, scaling: Affine | None = None, n_threads: int | None = None) -> NDArray[Any] | None:
+        """Return the decision values of rows as they come, (n, M), or None for anything out of the ordinary.
 
         Parameters
         ----------
-        X : (n, d) float32 or float64 NumPy array in any layout, or CSR in canonical format
-        shift, factor : (d,), optional
-            Dense rows become ``(x - shift) * factor`` first.
+        X : (n, d)
+            float32 or float64 NumPy array in any layout.
+        scaling : Affine, optional
+            Applied to the rows first.
         n_threads : int, optional
             None: :func:`threads`. Small inputs use fewer.
 
         Returns
         -------
         NDArray or None
-            None if this predictor is not usable, ``X`` is neither of these, or it holds a NaN or an infinity: the
+            None if this predictor is not usable, ``X`` is something else, or it holds a NaN or an infinity: the
             caller then takes the ordinary way, which converts, computes or says what is wrong.
         """
-        if not self._usable:
+        if not self._usable or type(X) is not np.ndarray:
             return None
-        if n_threads is None:
-            n_threads = _THREADS
-        if type(X) is np.ndarray:
-            if X.ndim != 2 or X.shape[1] != self._n_features or X.dtype.char not in "fd":
-                return None
-            packed = self._packed or self._pack()
-            F = np.empty((X.shape[0], self._n_outputs), self._dtype)
-            return F if packed.predict_dense(X, F, n_threads, shift, factor) < 0 else None
-        if arrays.is_csr(X) and factor is None and X.shape[1] == self._n_features:
-            return self._sparse(X, n_threads)
-        return None
-
-    def _sparse(self, X: Any, n_threads: int) -> NDArray[Any] | None:
+        if X.ndim != 2 or X.shape[1] != self._n_features or X.dtype.char not in "fd" or not X.dtype.isnative:
+            return None
         packed = self._packed or self._pack()
         F = np.empty((X.shape[0], self._n_outputs), self._dtype)
-        values, indices, indptr = (
-            np.ascontiguousarray(a, t) for a, t in ((X.data, self._dtype), (X.indices, np.int32), (X.indptr, np.int64))
-        )
-        packed.predict_csr(values, indices, indptr, F, n_threads)
+        shift, factor = (None, None) if scaling is None else (scaling.shift, scaling.factor)
+        bad = packed.predict_dense(X, F, n_threads or _THREADS, shift, factor)
+        return F if bad < 0 else None
+
+    def __call__(self, X: Any, scaling: Affine | None = None, n_threads: int | None = None) -> NDArray[Any] | None:
+        """Return the same for rows that :func:`svmpress.arrays.check_rows` has passed, which may be CSR."""
+        if not arrays.is_csr(X):
+            return self.dense(X, scaling, n_threads)
+        if not self._usable or X.shape[1] != self._n_features or (scaling is not None and scaling.shift is not None):
+            return None
+        packed = self._packed or self._pack()
+        F = np.empty((X.shape[0], self._n_outputs), self._dtype)
+        values = X.data if scaling is None else X.data * scaling.factor[X.indices]
+        wanted = (values, self._dtype), (X.indices, np.int32), (X.indptr, np.int64)
+        packed.predict_csr(*(np.ascontiguousarray(a, t) for a, t in wanted), F, n_threads or _THREADS)
         return F
