@@ -203,6 +203,8 @@ def _merged(estimator: Any) -> KernelExpansion:
     """Return all machines, one column each, over the distinct rows of all of them."""
     machines = estimator.estimators_
     name = type(estimator).__name__
+    if len(estimator.classes_) < 2:
+        raise InputError(f"the {name} was fitted on rows of one class only")
     other = next((m for m in machines if not isinstance(m, (SVC, NuSVC))), None)
     if other is not None:
         raise InputError(

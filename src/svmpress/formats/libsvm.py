@@ -18,6 +18,7 @@ What a file keeps of a model, and how:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def _model(parsed: Parsed, scaling: Scaling | None) -> KernelModel:
     provenance: dict[str, str | float | int] = {"format": "libsvm", "svm_type": svm_type}
     if parsed.first_index == 0:
         provenance["first_index"] = 0
-    kernel = kind(**{k: header[k][0] for k in kind.__dataclass_fields__})
+    kernel = kind(**{field.name: header[field.name][0] for field in fields(kind)})
     return KernelModel(
         KernelExpansion(kernel, vectors, coef, intercept, mask),
         decoder,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -185,8 +185,8 @@ def _check(lines: _Lines, header: Header) -> None:
         lines.fail("a precomputed kernel cannot be used: such a file does not hold the vectors")
     if kernel not in KERNELS:
         lines.fail(f"unknown kernel_type {kernel[:40]!r}; LibSVM has {', '.join(KERNELS)}")
-    for key in KERNELS[kernel].__dataclass_fields__:
-        _need(lines, header, key)
+    for field in fields(KERNELS[kernel]):
+        _need(lines, header, field.name)
     if n_classes < 2 or (n_classes > 2 and TASKS[svm_type] != "classification"):
         lines.fail(f"a {svm_type} model cannot have nr_class {n_classes}")
     n_machines = n_classes * (n_classes - 1) // 2
