@@ -197,6 +197,7 @@ class Predictor:
         packed = self._packed or self._pack()
         F = np.empty((X.shape[0], self._n_outputs), self._dtype)
         values = X.data if scaling is None else X.data * scaling.factor[X.indices]
-        wanted = (values, self._dtype), (X.indices, np.int32), (X.indptr, np.int64)
-        packed.predict_csr(*(np.ascontiguousarray(a, t) for a, t in wanted), F, n_threads or _THREADS)
+        values = np.ascontiguousarray(values, self._dtype)
+        indices, indptr = np.ascontiguousarray(X.indices, np.int32), np.ascontiguousarray(X.indptr, np.int64)
+        packed.predict_csr(values, indices, indptr, F, n_threads or _THREADS)
         return F

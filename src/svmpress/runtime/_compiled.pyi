@@ -20,7 +20,7 @@ class Packed:
         vectors: NDArray[Any],
         offset: NDArray[Any],
         offset_sparse: NDArray[Any],
-        centre: NDArray[Any] | None,
+        centre: NDArray[Any],
         coef: NDArray[Any],
         groups: NDArray[Any],
         columns: NDArray[Any],

@@ -85,12 +85,12 @@ def pack(
     groups, columns = [(0, -(-vectors.shape[0] // lanes), A.shape[1], -1, 0)], np.zeros(0, dtype=np.int64)
     if isinstance(kernel, Linear):
         V = np.asarray(vectors.T @ A).T  # x·Vᵀ A: as many vectors as there are outputs, whatever m is
-        folded, offset, sparse_offset, centre = V, b, b, None
+        folded, offset, sparse_offset, centre = V, b, b, np.zeros(V.shape[1])
         packed_coef = np.zeros(0)
         groups = [(0, -(-V.shape[0] // lanes), A.shape[1], -1, 0)]
     else:
         V = np.asarray(arrays.dense(vectors), dtype=np.float64)
-        folded, offset, sparse_offset, centre = _fold(kernel, V, parts)
+        folded, offset, sparse_offset, centre = _fold(kernel, V, dtype, parts)
         if A.shape[1] <= few_outputs:
             packed_coef = panels(A.T, lanes).transpose(1, 0, 2)
         else:
@@ -102,31 +102,34 @@ def pack(
             "offset_sparse": panels(sparse_offset[None, :], lanes),
             "coef": packed_coef,
             "intercept": b,
+            "centre": panels(centre[None, :], lanes),
         }
         parts |= {name: np.ascontiguousarray(a, dtype=dtype) for name, a in arrays_of_model.items()}
     return parts | {
         "n_features": vectors.shape[1],
         "n_outputs": A.shape[1],
-        "centre": centre,
         "groups": np.array(groups, dtype=np.int64),
         "columns": columns,
     }
 
 
-def _fold(kernel: Kernel, V: Matrix, parts: dict[str, Any]) -> tuple[Matrix, Matrix, Matrix, Matrix | None]:
+def _fold(
+    kernel: Kernel, V: Matrix, dtype: np.dtype[Any], parts: dict[str, Any]
+) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     """Return vectors (m, d) and offsets (m,) for dense and for CSR rows with the kernel's constants, and the centre."""
-    zeros = np.zeros(V.shape[0])
+    zeros, centre = np.zeros(V.shape[0]), np.zeros(V.shape[1])
     if isinstance(kernel, RBF):
-        # Centred as arrays.squared_distances does it. CSR rows x stay as they are, so that x - c is made up for
-        # by the offset: (x - c)·v' = x·v' - c·v'.
+        # Centred as arrays.squared_distances does it, on a point that the precision of the rows can hold. CSR rows x
+        # stay as they are, so that x - c is made up for by the offset: (x - c)·v' = x·v' - c·v'.
         parts["row_factor"] = r = -kernel.gamma * _LOG2E
-        centre = V.mean(axis=0) if V.shape[0] else np.zeros(V.shape[1])
+        if V.shape[0]:
+            centre = V.mean(axis=0).astype(dtype).astype(np.float64)
         centred = V - centre
         folded, offset = -2 * r * centred, r * np.einsum("ij,ij->i", centred, centred)
         return folded, offset, offset - folded @ centre, centre
     if isinstance(kernel, Laplacian):
         parts["row_factor"] = -kernel.gamma * _LOG2E
-        return V, zeros, np.abs(V).sum(axis=1), None
+        return V, zeros, np.abs(V).sum(axis=1), centre
     if isinstance(kernel, Sigmoid):
         scale, constant = 2 * _LOG2E * kernel.gamma, 2 * _LOG2E * kernel.coef0
     elif isinstance(kernel, Polynomial):
@@ -134,7 +137,7 @@ def _fold(kernel: Kernel, V: Matrix, parts: dict[str, Any]) -> tuple[Matrix, Mat
         parts["degree"] = float(kernel.degree)
     else:
         raise AssertionError(f"no packing for {kernel}")
-    return scale * V, zeros + constant, zeros + constant, None
+    return scale * V, zeros + constant, zeros + constant, centre
 
 
 def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], Matrix]:
@@ -145,9 +148,9 @@ def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]
     """
     m, M = A.shape
     n = -(-m // lanes)
-    used = np.zeros((n * lanes, M), dtype=bool)
-    used[:m] = A != 0
-    used = used.reshape(n, lanes, M).any(axis=1)
+    padded = np.zeros((n * lanes, M))
+    padded[:m] = A
+    used = np.any(padded.reshape(n, lanes, M) != 0, axis=1)
 
     def cost(columns: NDArray[np.bool_], length: int) -> int:
         return (length + 1) * (-(-int(columns.sum()) // lanes))
@@ -166,8 +169,6 @@ def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]
         runs = [(0, n, whole)]
 
     groups, numbers, blocks, column_start, coef_start = [], [], [np.zeros(0)], 0, 0
-    padded = np.zeros((n * lanes, M))
-    padded[:m] = A
     for first, last, columns in runs:
         indices = np.flatnonzero(columns)
         block = panels(padded[first * lanes : last * lanes, indices], lanes)

@@ -49,7 +49,7 @@ typedef struct {
     const void *vectors;        /* (panels, d, lanes) */
     const void *offset;         /* (panels, lanes) */
     const void *offset_sparse;  /* (panels, lanes), the same for CSR rows, which are not centred */
-    const double *centre;       /* (d,), subtracted from dense rows of RBF: distances lose less to cancellation */
+    const void *centre;         /* (d rounded up to lanes,), subtracted from dense rows; zeros unless RBF */
     double centre_norm;         /* ||centre||^2 */
     const void *coef;           /* FEW_OUTPUTS: (M, panels, lanes); else see Group */
     const Group *group;

@@ -189,7 +189,7 @@ static PyObject *packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (get_items(arrays[GROUPS], &b[GROUPS], 0, sizeof(int64_t), "groups") < 0) goto fail;
     if (get_items(arrays[COLUMNS], &b[COLUMNS], 0, sizeof(int64_t), "columns") < 0) goto fail;
     if (get_items(arrays[INTERCEPT], &b[INTERCEPT], M, itemsize, "intercept") < 0) goto fail;
-    if (kernel == RBF && get_items(arrays[CENTRE], &b[CENTRE], d, sizeof(double), "centre") < 0) goto fail;
+    if (get_items(arrays[CENTRE], &b[CENTRE], (d + lanes - 1) / lanes * lanes, itemsize, "centre") < 0) goto fail;
     self->model = (Model){
         .kernel = kernel,
         .degree = degree,
@@ -201,14 +201,16 @@ static PyObject *packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         .vectors = b[VECTORS].buf,
         .offset = b[OFFSET].buf,
         .offset_sparse = b[OFFSET_SPARSE].buf,
-        .centre = kernel == RBF ? b[CENTRE].buf : NULL,
+        .centre = b[CENTRE].buf,
         .coef = b[COEF].buf,
         .group = b[GROUPS].buf,
         .columns = b[COLUMNS].buf,
         .intercept = b[INTERCEPT].buf,
     };
-    if (kernel == RBF)
-        for (int64_t k = 0; k < d; k++) self->model.centre_norm += self->model.centre[k] * self->model.centre[k];
+    for (int64_t k = 0; k < d; k++) {
+        const double c = itemsize == 8 ? ((double *)b[CENTRE].buf)[k] : ((float *)b[CENTRE].buf)[k];
+        self->model.centre_norm += c * c;
+    }
     if (!check_groups(&self->model, lanes, b[COEF].len / itemsize, b[COLUMNS].len / (int64_t)sizeof(int64_t)) ||
         (kernel == LINEAR && panels * lanes < M)) {
         PyErr_SetString(PyExc_ValueError, "the groups do not cover the vectors and coefficients");

@@ -7,43 +7,64 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
-/* Dense row i as x (d,), scaled and centred in double precision; returns 0 if it holds a NaN or an infinity. */
-INLINE int FN(read_values)(const Model *m, const Rows *rows, int is_double, ptrdiff_t stride, const char *from,
-                           REAL *x) {
+INLINE int64_t FN(round_up)(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+/* Row i as x (d,), scaled, centred, and filled up with zeros to whole registers; 0 if it is not finite. */
+static int FN(read_any_row)(const Model *m, const Rows *rows, int64_t i, REAL *restrict x) {
+    const char *from = rows->base + i * rows->row_stride;
+    const REAL *centre = m->centre;
     int bad = 0;
     for (int64_t k = 0; k < m->d; k++) {
-        const char *at = from + k * stride;
-        double value = is_double ? *(const LooseDouble *)at : (double)*(const LooseFloat *)at;
-        bad |= !(value - value == 0);
+        const char *at = from + k * rows->column_stride;
+        double value = rows->is_double ? *(const LooseDouble *)at : (double)*(const LooseFloat *)at;
         if (rows->factor) value = (value - (rows->shift ? rows->shift[k] : 0)) * rows->factor[k];
-        x[k] = (REAL)(m->centre ? value - m->centre[k] : value);
+        bad |= !(value - value == 0);
+        x[k] = (REAL)value - centre[k];
     }
+    for (int64_t k = m->d; k % LANES; k++) x[k] = 0;
     return !bad;
 }
 
-static int FN(read_row)(const Model *m, const Rows *rows, int64_t i, REAL *x) {
-    const char *from = rows->base + i * rows->row_stride;
-    if (rows->is_double) {
-        if (rows->column_stride == sizeof(double)) return FN(read_values)(m, rows, 1, sizeof(double), from, x);
-        return FN(read_values)(m, rows, 1, rows->column_stride, from, x);
+/* The same for a contiguous row without a scaling, a register at a time; reads on to the end of a register. */
+INLINE int FN(read_plain_row)(const Model *m, int is_double, const char *from, REAL *x) {
+    typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), aligned(1), may_alias));
+    typedef float floats __attribute__((vector_size(LANES * sizeof(float)), aligned(1), may_alias));
+    const REAL *centre = m->centre;
+    ivec bad = {0};
+    for (int64_t k = 0; k < m->d; k += LANES) {
+        const int64_t left = m->d - k < LANES ? m->d - k : LANES;
+        const ivec mask = FN(first)(left);
+        vec v = is_double ? __builtin_convertvector(*(const doubles *)(from + k * sizeof(double)), vec)
+                          : __builtin_convertvector(*(const floats *)(from + k * sizeof(float)), vec);
+        v = (vec)((ivec)v & mask);
+        bad |= (ivec)(v - v != 0);
+        FN(store)(x + k, (vec)((ivec)(v - FN(load)(centre + k)) & mask));
     }
-    if (rows->column_stride == sizeof(float)) return FN(read_values)(m, rows, 0, sizeof(float), from, x);
-    return FN(read_values)(m, rows, 0, rows->column_stride, from, x);
+    BITS any = 0;
+    for (int j = 0; j < LANES; j++) any |= bad[j];
+    return !any;
 }
 
-static REAL FN(norm)(const REAL *x, int64_t n) {
+INLINE int FN(read_row)(const Model *m, const Rows *rows, int64_t i, REAL *x) {
+    const ptrdiff_t size = rows->is_double ? sizeof(double) : sizeof(float);
+    const int plain = !rows->factor && rows->column_stride == size && rows->row_stride == m->d * size;
+    if (!plain || i * m->d + FN(round_up)(m->d) > rows->n * m->d) return FN(read_any_row)(m, rows, i, x);
+    const char *from = rows->base + i * rows->row_stride;
+    return rows->is_double ? FN(read_plain_row)(m, 1, from, x) : FN(read_plain_row)(m, 0, from, x);
+}
+
+/* ||x||^2 of a row that is filled up with zeros. */
+INLINE REAL FN(norm)(const REAL *x, int64_t d) {
     vec sum = {0};
-    REAL rest = 0;
-    int64_t k = 0;
-    for (; k + LANES <= n; k += LANES) sum += FN(load)(x + k) * FN(load)(x + k);
-    for (; k < n; k++) rest += x[k] * x[k];
-    return rest + FN(sum)(sum);
+    for (int64_t k = 0; k < d; k += LANES) sum += FN(load)(x + k) * FN(load)(x + k);
+    return FN(sum)(sum);
 }
 
 /* ||x - centre||^2 of a CSR row, from the values that are there. */
 static REAL FN(sparse_norm)(const Model *m, const REAL *x, const int32_t *index, int64_t n) {
+    const REAL *centre = m->centre;
     double sum = m->centre_norm;
-    for (int64_t k = 0; k < n; k++) sum += x[k] * (x[k] - 2 * m->centre[index[k]]);
+    for (int64_t k = 0; k < n; k++) sum += x[k] * (x[k] - 2 * (double)centre[index[k]]);
     return (REAL)sum;
 }
 
@@ -60,29 +81,33 @@ INLINE vec FN(phi)(int kernel, const Model *m, vec t, REAL row) {
     }
 }
 
-/* K = phi(T) over a row of panels; with outputs > 0, instead f[o] += sum_j K[j] A[o, j]. */
-INLINE void FN(finish)(int kernel, int outputs, const Model *m, REAL *t, int64_t panels, REAL row, const REAL *coef,
-                       REAL *f) {
-    vec sum[FEW_OUTPUTS] = {{0}};
+/* K = phi(T) over some panels of each row; with outputs > 0, instead f[o] += sum_j K[j] A[o, j]. */
+INLINE void FN(finish)(int kernel, int outputs, const Model *m, int rows, int64_t panels, REAL *t,
+                       ptrdiff_t t_stride, const REAL *row, const REAL *coef, REAL *f, ptrdiff_t f_stride) {
     const ptrdiff_t stride = m->panels * LANES;
-    for (int64_t p = 0; p < panels; p++) {
-        vec k = FN(phi)(kernel, m, FN(load)(t + p * LANES), row);
-        if (outputs == 0) FN(store)(t + p * LANES, k);
-        for (int o = 0; o < outputs; o++) sum[o] = k * FN(load)(coef + o * stride + p * LANES) + sum[o];
+    for (int i = 0; i < rows; i++, t += t_stride, f += f_stride) {
+        vec sum[FEW_OUTPUTS] = {{0}};
+        for (int64_t p = 0; p < panels; p++) {
+            vec k = FN(phi)(kernel, m, FN(load)(t + p * LANES), row[i]);
+            if (outputs == 0) FN(store)(t + p * LANES, k);
+            for (int o = 0; o < outputs; o++) sum[o] = k * FN(load)(coef + o * stride + p * LANES) + sum[o];
+        }
+        for (int o = 0; o < outputs; o++) f[o] += FN(sum)(sum[o]);
     }
-    for (int o = 0; o < outputs; o++) f[o] += FN(sum)(sum[o]);
 }
 
-#define KERNELS(outputs)                                                                        \
-    switch (m->kernel) {                                                                        \
-        case RBF: FN(finish)(RBF, outputs, m, t, panels, row, coef, f); break;                  \
-        case LAPLACIAN: FN(finish)(LAPLACIAN, outputs, m, t, panels, row, coef, f); break;      \
-        case SIGMOID: FN(finish)(SIGMOID, outputs, m, t, panels, row, coef, f); break;          \
-        case POLYNOMIAL: FN(finish)(POLYNOMIAL, outputs, m, t, panels, row, coef, f); break;    \
-    }                                                                                           \
-    break
-
-static void FN(finish_row)(const Model *m, REAL *t, int64_t panels, REAL row, const REAL *coef, REAL *f) {
+static void FN(finish_rows)(const Model *m, int rows, int64_t panels, REAL *t, ptrdiff_t t_stride, const REAL *row,
+                            const REAL *coef, REAL *f, ptrdiff_t f_stride) {
+#define FINISH(kernel, outputs) \
+    case kernel: FN(finish)(kernel, outputs, m, rows, panels, t, t_stride, row, coef, f, f_stride); return
+#define KERNELS(outputs)                                                                                        \
+    switch (m->kernel) {                                                                                        \
+        FINISH(RBF, outputs);                                                                                   \
+        FINISH(LAPLACIAN, outputs);                                                                             \
+        FINISH(SIGMOID, outputs);                                                                               \
+        FINISH(POLYNOMIAL, outputs);                                                                            \
+    }                                                                                                           \
+    return
     switch (m->M) {
         case 1: KERNELS(1);
         case 2: KERNELS(2);
@@ -90,20 +115,20 @@ static void FN(finish_row)(const Model *m, REAL *t, int64_t panels, REAL row, co
         case FEW_OUTPUTS: KERNELS(FEW_OUTPUTS);
         default: KERNELS(0);
     }
+#undef FINISH
+#undef KERNELS
 }
 
 /* ---- the loop over blocks ------------------------------------------------------------------------------------ */
 
 /* Working memory of one thread, carved from one allocation. */
 typedef struct {
-    REAL *x;     /* (count, d) rows as read; unused for CSR */
+    REAL *x;     /* (count, d rounded up to whole registers) rows as read; unused for CSR */
     REAL *row;   /* (count,) r ||x||^2 */
     REAL *t;     /* (TILE_ROWS, block of vectors) */
     REAL *f;     /* (count, width) decision values; width: M rounded up to whole panels */
     REAL *some;  /* (TILE_ROWS, width) those of one group's columns */
 } FN(Scratch);
-
-INLINE int64_t FN(round_up)(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
 
 /* Panels of vectors in one block: they stay in the second-level cache while all rows of a call pass by, and
  * the tile of kernel values in the first. */
@@ -121,7 +146,7 @@ static int64_t FN(block_rows)(const Model *m) {
 
 static size_t FN(carve)(const Model *m, int64_t count, char *memory, FN(Scratch) * s) {
     const int64_t width = FN(round_up)(m->M);
-    const int64_t sizes[] = {count * m->d, count, TILE_ROWS * FN(block_panels)(m) * LANES, count * width,
+    const int64_t sizes[] = {count * FN(round_up)(m->d), count, TILE_ROWS * FN(block_panels)(m) * LANES, count * width,
                              TILE_ROWS * width};
     REAL **parts[] = {&s->x, &s->row, &s->t, &s->f, &s->some};
     size_t used = 0;
@@ -143,7 +168,8 @@ INLINE void FN(sums)(int metric, int rows, const Model *m, const Rows *X, int64_
     const ptrdiff_t v_stride = m->d * LANES;
     const REAL *v = (const REAL *)m->vectors + p * v_stride;
     if (X->base) {
-        FN(product)(metric, rows, s->x + i * m->d, m->d, v, v_stride, m->d, panels,
+        const ptrdiff_t x_stride = FN(round_up)(m->d);
+        FN(product)(metric, rows, s->x + i * x_stride, x_stride, v, v_stride, m->d, panels,
                     (const REAL *)m->offset + p * LANES, s->t, t_stride);
         return;
     }
@@ -187,28 +213,32 @@ INLINE void FN(block)(int rows, const Model *m, const Rows *X, int64_t start, in
         return;
     }
     const REAL *coef = (const REAL *)m->coef + p * LANES; /* read for few outputs only */
-    for (int a = 0; a < rows; a++)
-        FN(finish_row)(m, s->t + a * t_stride, panels, s->row[i + a], coef, f + a * width);
+    FN(finish_rows)(m, rows, panels, s->t, t_stride, s->row + i, coef, f, width);
     if (m->M > FEW_OUTPUTS) FN(weigh)(rows, m, g, p, panels, s, t_stride, f);
+}
+
+/* Read row i of this call, and start its decision values from the intercepts; 0 if it is not finite. */
+INLINE int FN(begin)(const Model *m, const Rows *X, int64_t start, int64_t i, const FN(Scratch) * s) {
+    const int64_t width = FN(round_up)(m->M);
+    REAL *x = s->x + i * FN(round_up)(m->d), *f = s->f + i * width, norm = 0;
+    if (X->base) {
+        if (!FN(read_row)(m, X, start + i, x)) return 0;
+        if (m->kernel == RBF) norm = FN(norm)(x, m->d);
+    } else if (m->kernel == RBF) {
+        const int64_t from = X->indptr[start + i], to = X->indptr[start + i + 1];
+        norm = FN(sparse_norm)(m, (const REAL *)X->values + from, X->indices + from, to - from);
+    }
+    s->row[i] = (REAL)m->row_factor * norm;
+    for (int64_t o = 0; o < width; o++) f[o] = o < m->M ? ((const REAL *)m->intercept)[o] : 0;
+    return 1;
 }
 
 static int64_t FN(predict)(const Model *m, const Rows *X, int64_t start, int64_t count, void *scratch, void *out) {
     FN(Scratch) s;
     FN(carve)(m, count, scratch, &s);
-    const int64_t width = FN(round_up)(m->M), step = FN(block_panels)(m);
-    for (int64_t i = 0; i < count; i++) {
-        if (X->base && !FN(read_row)(m, X, start + i, s.x + i * m->d)) return start + i;
-        s.row[i] = 0;
-        if (m->kernel == RBF) {
-            const int64_t from = X->base ? 0 : X->indptr[start + i];
-            const REAL norm = X->base ? FN(norm)(s.x + i * m->d, m->d)
-                                      : FN(sparse_norm)(m, (const REAL *)X->values + from, X->indices + from,
-                                                        X->indptr[start + i + 1] - from);
-            s.row[i] = (REAL)m->row_factor * norm;
-        }
-        memset(s.f + i * width, 0, (size_t)width * sizeof(REAL));
-        memcpy(s.f + i * width, m->intercept, (size_t)m->M * sizeof(REAL));
-    }
+    for (int64_t i = 0; i < count; i++)
+        if (!FN(begin)(m, X, start, i, &s)) return start + i;
+    const int64_t step = FN(block_panels)(m);
     for (const Group *g = m->group; g < m->group + m->groups; g++)
         for (int64_t p = g->first; p < g->last; p += step) {
             const int64_t panels = g->last - p < step ? g->last - p : step;
@@ -217,7 +247,7 @@ static int64_t FN(predict)(const Model *m, const Rows *X, int64_t start, int64_t
             for (; i < count; i++) FN(block)(1, m, X, start, i, g, p, panels, &s);
         }
     for (int64_t i = 0; i < count; i++)
-        memcpy((REAL *)out + (start + i) * m->M, s.f + i * width, (size_t)m->M * sizeof(REAL));
+        for (int64_t o = 0; o < m->M; o++) ((REAL *)out)[(start + i) * m->M + o] = s.f[i * FN(round_up)(m->M) + o];
     return -1;
 }
 
@@ -235,4 +265,3 @@ static void FN(apply)(int kernel, void *x, int64_t n) {
 #undef ivec
 #undef LANES
 #undef X86
-#undef KERNELS

@@ -29,6 +29,13 @@ INLINE vec FN(load)(const REAL *p) { return *(const FN(loose) *)p; }
 INLINE void FN(store)(REAL *p, vec v) { *(FN(loose) *)p = v; }
 INLINE vec FN(all)(REAL x) { return x - (vec){0}; }
 
+/* A mask of the first n lanes. */
+INLINE ivec FN(first)(int64_t n) {
+    ivec lane;
+    for (int i = 0; i < LANES; i++) lane[i] = i;
+    return (ivec)(lane < (BITS)n);
+}
+
 /* a where the mask is set, b elsewhere. */
 INLINE vec FN(choose)(ivec mask, vec a, vec b) { return (vec)((mask & (ivec)a) | (~mask & (ivec)b)); }
 
@@ -64,10 +71,16 @@ INLINE vec FN(at_most)(vec x, REAL high) {
 #endif
 }
 
+/* The sum of the lanes, by halves. */
 INLINE REAL FN(sum)(vec v) {
-    REAL a[LANES];
-    FN(store)(a, v);
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++) a[i] += a[i + half];
-    return a[0];
+    typedef REAL quarter __attribute__((vector_size(16)));
+    union {
+        vec whole;
+        quarter part[REGISTER_BYTES / 16];
+    } u = {v};
+    for (int half = REGISTER_BYTES / 32; half > 0; half /= 2)
+        for (int i = 0; i < half; i++) u.part[i] += u.part[i + half];
+    REAL total = 0;
+    for (size_t i = 0; i < 16 / sizeof(REAL); i++) total += u.part[0][i];
+    return total;
 }
