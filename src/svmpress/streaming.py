@@ -113,6 +113,8 @@ def predict_file(
     with contextlib.closing(data.stream(path, options or read_options(model, labels=None))) as blocks:
         for block in blocks:
             model, X = fit_columns(model, block.X, elastic=block.elastic)
+            if block.first_row == 0:
+                answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             start = time.perf_counter()
             values = answers(model, X, scores=scores)
             yield Answered(values, block, model, X, time.perf_counter() - start)
@@ -182,7 +184,7 @@ class Evaluation:
     ----------
     rows : int
     metrics : dict
-        ``accuracy``, or ``r2``, ``mse`` and ``squared_correlation``.
+        ``accuracy``, or ``r2``, ``mse`` and ``squared_correlation``; empty without labels.
     seconds_per_row : float
         Of prediction alone, in batches.
     agreement : float, optional
@@ -207,17 +209,21 @@ class _Tally:
     """Counts hits of a classifier or keeps the moments of a regressor."""
 
     def __init__(self, regression: bool) -> None:
-        self.rows, self.hits = 0, 0
+        self.rows, self.hits, self.labelled = 0, 0, True
         self.moments = Moments() if regression else None
 
-    def add(self, truth: NDArray[Any], answer: NDArray[Any]) -> None:
-        self.rows += len(truth)
-        if self.moments is None:
+    def add(self, truth: NDArray[Any] | None, answer: NDArray[Any]) -> None:
+        self.rows += len(answer)
+        if truth is None:
+            self.labelled = False
+        elif self.moments is None:
             self.hits += int(np.sum(truth == answer))
         else:
-            self.moments.add(truth.ravel(), answer.ravel())
+            self.moments.add(truth, answer)
 
     def metrics(self) -> dict[str, float | None]:
+        if not self.labelled:
+            return {}
         return {"accuracy": self.hits / self.rows} if self.moments is None else self.moments.summary()
 
 
@@ -231,7 +237,8 @@ def evaluate_file(
 ) -> Evaluation:
     """Score a model on a data file with labels, and compare it with a reference model on the same rows.
 
-    A one-class model is scored like a classifier with the classes 1 (inlier) and -1.
+    With a reference the file may lack labels: agreement and speed remain. A one-class model is scored like a classifier
+    with the classes 1 (inlier) and -1.
 
     Raises
     ------
@@ -248,14 +255,18 @@ def evaluate_file(
     seconds = other_seconds = 0.0
     options = options or read_options(model)
     for part in predict_file(model, path, options, stage="evaluating", progress=progress):
-        if part.block.y is None:
+        truth = None
+        if part.block.y is not None:
+            truth = data.labels_like(part.block.y, model.classes_, part.block.first_row)
+        elif reference is None:
             raise InputError(f"{path} has no labels to compare with")
-        truth = data.labels_like(part.block.y, model.classes_, part.block.first_row)
         answer = data.labels_like(part.values, model.classes_)
         own.add(truth, answer)
         seconds += part.seconds
         if reference is not None:
             reference, X = fit_columns(reference, part.block.X, elastic=part.block.elastic)
+            if part.block.first_row == 0:
+                answers(reference, X[:1])
             start = time.perf_counter()
             said = data.labels_like(answers(reference, X), model.classes_)
             other_seconds += time.perf_counter() - start

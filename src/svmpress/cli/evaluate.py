@@ -17,7 +17,8 @@ from svmpress.cli.common import (
 
 _EPILOG = """\
 Classifiers: accuracy. Regressors: R², mean squared error and squared correlation. One-class models:
-accuracy against the labels 1 (inlier) and -1 (outlier).
+accuracy against the labels 1 (inlier) and -1 (outlier). With --reference, data without labels will do:
+agreement and speed-up remain.
 
 examples:
   svmpress evaluate small.model test.svm
@@ -55,7 +56,8 @@ def run(args: argparse.Namespace) -> Report:
 
     model = formats.load(args.model)
     reference = formats.load(args.reference) if args.reference else None
-    options = streaming.read_options(model, **data_choices(args))
+    wanted = None if args.reference else True
+    options = streaming.read_options(model, **({"labels": wanted} | data_choices(args)))
     with bars(args) as progress:
         result = streaming.evaluate_file(model, args.data, options, reference=reference, progress=progress)
     facts = {
@@ -77,10 +79,18 @@ def run(args: argparse.Namespace) -> Report:
         text |= {
             "reference vectors": f"{reference.n_vectors:,}",
             **{f"reference {name}": value for name, value in _shown(result.reference).items()},
-            "agreement": None if result.agreement is None else f"{result.agreement:.4%}",
+            **_agreement(result, model),
             "speed-up": f"{result.speedup:.3g} times",
         }
     return Report(facts, table(text))
+
+
+def _agreement(result: Any, model: Any) -> dict[str, str]:
+    if result.agreement is None:
+        return {}
+    if model.classes_ is None:
+        return {"R² against the reference": f"{result.agreement:.6f}"}
+    return {"agreement": f"{result.agreement:.4%}"}
 
 
 def _shown(result: Any) -> dict[str, str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
+import time
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from svmpress.cli.common import Report, add_command, format_bytes, format_seconds, table
 
@@ -14,6 +18,9 @@ examples:
   svmpress inspect small.svmpress --json
 """
 _MOST_CLASSES = 12
+_MOST_FEATURES = 4096
+"""Models of more features than this get sparse rows, whose cost depends on what they hold."""
+_TIMED_OPERATIONS = 10**8
 
 
 def add(commands: Any) -> None:
@@ -31,12 +38,11 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Describe a model file."""
-    from svmpress import arrays, formats
-    from svmpress.budget import expansion_bytes, kernel_entry_cost
+    from svmpress import arrays, formats, runtime
+    from svmpress.budget import expansion_bytes
 
     model = formats.load(args.model)
     f = model.expansion
-    entry, fixed = kernel_entry_cost(model, rows=max(1, min(1000, 2**20 // model.n_features)))
     facts = {
         "file": args.model,
         "file_bytes": Path(args.model).stat().st_size,
@@ -51,18 +57,27 @@ def run(args: argparse.Namespace) -> Report:
         "libsvm_layout": f.coef_mask is not None,
         "bytes": expansion_bytes(f),
         "multiply_adds": f.multiply_adds,
-        "seconds_per_prediction": fixed + entry * model.n_vectors,
+        "seconds_per_prediction": _seconds(model),
         "scaling": _scaling(model),
         "probability": sorted(model.probability),
         "provenance": dict(model.provenance),
-        "predictor": predictor(),
+        "predictor": runtime.describe(),
     }
     return Report(facts, table(_text(facts)))
 
 
-def predictor() -> str:
-    """Return which predictor is in use, in words."""
-    return "NumPy"
+def _seconds(model: Any) -> float | None:
+    """Return the measured time of one prediction, in batches of random rows; None where those would not be typical."""
+    if model.n_features > _MOST_FEATURES:
+        return None
+    n = int(np.clip(_TIMED_OPERATIONS // max(1, model.expansion.multiply_adds), 1, 1000))
+    X = np.abs(np.random.default_rng(0).standard_normal((n, model.n_features)))
+    best = math.inf
+    for _ in range(5):
+        start = time.perf_counter()
+        model.predict(X)
+        best = min(best, time.perf_counter() - start)
+    return best / n
 
 
 def _scaling(model: Any) -> str | None:
@@ -86,12 +101,16 @@ def _text(facts: dict[str, Any]) -> dict[str, Any]:
         "layout": "each vector belongs to one class (LibSVM)" if facts["libsvm_layout"] else None,
         "arrays": f"{format_bytes(facts['bytes'])} of vectors, coefficients and intercepts, dense",
         "cost": f"{facts['multiply_adds']:,} multiply-adds per prediction",
-        "time": f"about {format_seconds(facts['seconds_per_prediction'])} per prediction, in batches, on this machine",
+        "time": _time(facts["seconds_per_prediction"]),
         "scaling": facts["scaling"] or "none",
         "probability": ", ".join(facts["probability"]) or None,
         "provenance": ", ".join(f"{key}={value}" for key, value in facts["provenance"].items()) or None,
         "predictor": facts["predictor"],
     }
+
+
+def _time(seconds: float | None) -> str | None:
+    return None if seconds is None else f"about {format_seconds(seconds)} per prediction, in batches, on this machine"
 
 
 def _classes(classes: list[Any] | None) -> str | None:
