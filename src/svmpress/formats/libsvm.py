@@ -31,7 +31,7 @@ from svmpress.errors import FormatError, InputError
 from svmpress.formats.files import replacing
 from svmpress.formats.layout import Packed, pack, unpack
 from svmpress.formats.libsvm_text import KERNELS, PROBABILITY, TASKS, Parsed, parse
-from svmpress.formats.ranges import beside, range_lines, read_range
+from svmpress.formats.ranges import beside, is_expressible, range_lines, read_range
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 
 _MAX_COEF = 2**28
@@ -129,7 +129,7 @@ def obstacles(model: KernelModel) -> list[str]:
         found.append(f"a LibSVM regression model has one output, not {model.n_outputs}")
     if model.task == "outlier" and not (isinstance(model.decoder, Sign) and _same(model.classes_, [-1, 1])):
         found.append("LibSVM's one-class models answer -1 and 1")
-    if model.scaling is not None and range_lines(model.scaling) is None:
+    if model.scaling is not None and not is_expressible(model.scaling):
         found.append("the input scaling is too extreme for a range file of svm-scale")
     if model.task == "classification":
         found += _class_obstacles(model)
@@ -189,13 +189,13 @@ def write(model: KernelModel, path: Path) -> None:
         )
     first_index = int(model.provenance.get("first_index", 1))
     packed = _packed(model)
-    scales = range_lines(model.scaling, first_index) if model.scaling is not None else None
-    with replacing(path, *([] if scales is None else [ranges])) as files:
+    scales = [] if model.scaling is None else range_lines(model.scaling, first_index)
+    with replacing(path, *([ranges] if scales else [])) as files:
         for text in _header_lines(model, packed):
             files[0].write(text.encode("ascii") + b"\n")
         for text in _vector_lines(model, packed, first_index):
             files[0].write(text.encode("ascii") + b"\n")
-        for text in scales or ():
+        for text in scales:
             files[1].write(text.encode("ascii") + b"\n")
     if stale:
         ranges.unlink()

@@ -48,6 +48,8 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
 }
 _MAX_SCHEMA = 16 * 2**20
 _LABEL_KINDS = "iufbUS"
+_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, OSError, RuntimeError)
+"""What zipfile, json, NumPy and SciPy raise on bytes that make no sense to them."""
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -128,20 +130,19 @@ def read(path: Path) -> KernelModel:
     FormatError
         When the file is truncated, damaged, of a newer protocol, or no such file at all.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = _Members(archive, path.stat().st_size)
-            return _put_together(_schema(path, members), members)
-    except FormatError:
-        raise
-    except zipfile.BadZipFile as e:
-        raise FormatError(f"{path} is not a complete svmpress file: {e}") from e
-    except InputError as e:
-        raise FormatError(f"{path}: {e}") from e
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, EOFError, OverflowError) as e:
-        raise FormatError(f"{path} is damaged: {type(e).__name__}: {e}") from e
-    except (NotImplementedError, RuntimeError, RecursionError) as e:  # compressed or encrypted; nested too deep
-        raise FormatError(f"{path} is not as svmpress writes it: {e}") from e
+    with path.open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = _Members(archive, path.stat().st_size)
+                return _put_together(_schema(path, members), members)
+        except FormatError:
+            raise
+        except zipfile.BadZipFile as e:
+            raise FormatError(f"{path} is not a complete svmpress file: {e}") from e
+        except InputError as e:
+            raise FormatError(f"{path}: {e}") from e
+        except _DAMAGE as e:
+            raise FormatError(f"{path} is damaged: {type(e).__name__}: {e}") from e
 
 
 class _Members(Mapping[str, NDArray[Any]]):

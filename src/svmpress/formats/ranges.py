@@ -5,27 +5,33 @@ Such a file says ``x``, then ``lower upper``, then ``index min max`` for each fe
     x -> lower + (upper - lower) (x - min) / (max - min)
 
 with 0 for a feature whose min and max are equal, or that is not listed. Our :class:`~svmpress.model.Scaling` is
-``(x - shift) * factor``. It is written with ``lower = 0``, ``upper = 2^k``, ``min = shift`` and ``max`` such that the
-division on the way back gives the very same factor: the smallest k for which that is possible is taken, and a large
-k makes ``max - min`` as precise as the factor itself. ``svm-scale -r`` reads the result like any other range file.
+``(x - shift) * factor``. It is written with ``lower = 0``, ``upper = 1``, ``min = shift``, ``max = min + 1 / factor``,
+in as many decimal digits as it takes for the factor, and we read the digits as the exact numbers that they are: the
+same scaling comes back, bit by bit. ``svm-scale -r`` reads these files too, in double precision. Where the shift is so
+large that ``max - min`` would lose the factor there, ``upper`` is a power of two instead.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from svmpress.decoders import Floats
 from svmpress.errors import FormatError
 from svmpress.model import Scaling
 
 _EXPONENTS = (0, 64, 128, 256, 512)
+_PRECISION = 1e-12
+"""How precisely ``svm-scale`` shall get the factor, relative."""
+
 _MAX_FEATURES = 2**24
 """Features of a range file; they are stored densely, so a hostile index must not decide how many there are."""
+
+_MAX_EXPONENT = 400
+"""Decimal exponents beyond those of doubles are rounded like doubles: exact, they could be huge numbers."""
 
 
 def beside(path: Path) -> Path:
@@ -33,41 +39,64 @@ def beside(path: Path) -> Path:
     return path.with_name(path.name + ".range")
 
 
-def range_lines(scaling: Scaling, first_index: int = 1) -> Iterator[str] | None:
-    """Return the lines of the range file of a scaling; None when no such file gives the same scaling back.
+# ---------------------------------------------------------------------------------------------------------
+# Writing
+# ---------------------------------------------------------------------------------------------------------
+
+
+def is_expressible(scaling: Scaling) -> bool:
+    """Return whether a range file can hold a scaling; only absurd numbers cannot be."""
+    return _upper(scaling) is not None
+
+
+def range_lines(scaling: Scaling, first_index: int = 1) -> list[str]:
+    """Return the lines of the range file of a scaling that is expressible.
 
     Examples
     --------
     >>> import numpy as np
-    >>> list(range_lines(Scaling(np.array([2.0, 0.0]), np.array([0.5, 4.0]))))
-    ['x', '0.0 1.0', '1 2.0 4.0', '2 0.0 0.25']
+    >>> range_lines(Scaling(np.array([2.0, 0.0]), np.array([0.5, 4.0])))
+    ['x', '0 1', '1 2.0 4', '2 0.0 0.25']
     """
+    upper = _upper(scaling)
+    if upper is None:
+        raise FormatError("the input scaling is too extreme for a range file of svm-scale")
     shift = np.zeros_like(scaling.factor) if scaling.shift is None else scaling.shift
+    lines = ["x", f"0 {upper}"]
+    for i, (low, factor) in enumerate(zip(shift.tolist(), scaling.factor.tolist(), strict=True), start=first_index):
+        lines.append(f"{i} {low!r} {_top(low, factor, upper)}")
+    return lines
+
+
+def _upper(scaling: Scaling) -> int | None:
+    """Return the smallest ``upper`` with which double precision keeps every factor, or None."""
+    factor = scaling.factor[scaling.factor != 0]
+    shift = np.zeros_like(factor) if scaling.shift is None else scaling.shift[scaling.factor != 0]
     for exponent in _EXPONENTS:
-        upper = math.ldexp(1.0, exponent)
-        top = _tops(shift, scaling.factor, upper)
-        if top is not None:
-            return _lines(shift, top, upper, first_index)
+        upper = 2.0**exponent
+        with np.errstate(all="ignore"):
+            there = upper / ((shift + upper / factor) - shift)
+            error = np.abs(there / factor - 1)
+        if (error <= _PRECISION).all():
+            return int(upper)
     return None
 
 
-def _lines(shift: Floats, top: Floats, upper: float, first: int) -> Iterator[str]:
-    yield "x"
-    yield f"0.0 {upper!r}"
-    for i, (low, high) in enumerate(zip(shift.tolist(), top.tolist(), strict=True), start=first):
-        yield f"{i} {low!r} {high!r}"
+def _top(low: float, factor: float, upper: int) -> str:
+    """Return ``max`` in enough digits for ``upper / (max - low)`` to round to the factor."""
+    if factor == 0:
+        return repr(low)
+    width = Fraction(upper) / Fraction(factor)
+    top = Fraction(repr(low)) + width  # the decimal number that the file will say, not the double
+    lost = math.log10(abs(top / width)) if top else 0.0
+    with localcontext() as context:
+        context.prec = 20 + max(0, math.ceil(lost))
+        return format((Decimal(top.numerator) / Decimal(top.denominator)).normalize(), "g")
 
 
-def _tops(shift: Floats, factor: Floats, upper: float) -> Floats | None:
-    """Return ``max`` for each feature so that ``upper / (max - shift)`` is the factor, bit by bit, or None."""
-    with np.errstate(all="ignore"):
-        guess = shift + np.where(factor == 0, 0.0, upper / factor)
-        top, found = guess.copy(), np.zeros(guess.shape, dtype=bool)
-        for candidate in (guess, np.nextafter(guess, np.inf), np.nextafter(guess, -np.inf)):
-            fits = np.where(factor == 0, candidate == shift, upper / (candidate - shift) == factor)
-            top = np.where(fits & ~found, candidate, top)
-            found |= fits & np.isfinite(candidate)
-    return top if found.all() else None
+# ---------------------------------------------------------------------------------------------------------
+# Reading
+# ---------------------------------------------------------------------------------------------------------
 
 
 def read_range(path: Path, n_features: int, first_index: int = 1) -> Scaling:
@@ -93,40 +122,51 @@ def read_range(path: Path, n_features: int, first_index: int = 1) -> Scaling:
     lower, upper = _numbers(path, 2, lines[1], 2)
     if lower == upper:
         raise FormatError(f"{path}, line 2: lower and upper are equal")
-    rows = [_numbers(path, n, line, 3) for n, line in enumerate(lines[2:], start=3) if line.strip()]
-    index = np.array([row[0] - first_index for row in rows], dtype=np.float64)
-    return _scaling(path, index, np.array([row[1:] for row in rows]).reshape(-1, 2), (lower, upper), n_features)
+    features: dict[int, tuple[float, float]] = {}
+    for n, line in enumerate(lines[2:], start=3):
+        if line.strip():
+            index, low, high = _numbers(path, n, line, 3)
+            column = index - first_index
+            if column.denominator != 1 or not 0 <= column < _MAX_FEATURES or int(column) in features:
+                raise FormatError(f"{path}, line {n}: features must be distinct, their numbers at most {_MAX_FEATURES}")
+            features[int(column)] = _shift_and_factor(path, n, low, high - low, lower, upper)
+    return _scaling(path, features, n_features)
 
 
-def _numbers(path: Path, n: int, line: str, count: int) -> list[float]:
+def _numbers(path: Path, n: int, line: str, count: int) -> list[Fraction]:
     try:
-        numbers = [float(t) for t in line.split()]
-    except ValueError:
+        numbers = [_exact(token) for token in line.split()]
+    except (ValueError, ArithmeticError):
         numbers = []
-    if len(numbers) != count or not all(map(math.isfinite, numbers)):
+    if len(numbers) != count:
         raise FormatError(f"{path}, line {n}: expected {count} numbers, not {line.strip()[:60]!r}")
     return numbers
 
 
-def _scaling(
-    path: Path,
-    index: NDArray[np.float64],
-    ends: NDArray[np.float64],
-    target: tuple[float, float],
-    n_features: int,
-) -> Scaling:
-    ok = (index >= 0) & (index < _MAX_FEATURES) & (index == np.floor(index))
-    if not ok.all() or np.unique(index).size != index.size or n_features > _MAX_FEATURES:
-        raise FormatError(f"{path}: features must be distinct, and their numbers at most {_MAX_FEATURES}")
-    columns = index.astype(np.intp)
-    d = max(n_features, int(columns.max(initial=-1)) + 1)
+def _exact(token: str) -> Fraction:
+    """Return the number that a text is, exactly; a NaN or an infinity is an error."""
+    number = Decimal(token)
+    if "_" in token:
+        raise ValueError
+    if number and not -_MAX_EXPONENT <= number.adjusted() <= _MAX_EXPONENT:
+        return Fraction(float(number))
+    return Fraction(number)
+
+
+def _shift_and_factor(
+    path: Path, n: int, low: Fraction, width: Fraction, lower: Fraction, upper: Fraction
+) -> tuple[float, float]:
+    try:
+        return float(low - lower * width / (upper - lower)), float((upper - lower) / width) if width else 0.0
+    except OverflowError as e:
+        raise FormatError(f"{path}, line {n}: this range overflows double precision") from e
+
+
+def _scaling(path: Path, features: dict[int, tuple[float, float]], n_features: int) -> Scaling:
+    d = max(n_features, max(features, default=-1) + 1)
+    if d > _MAX_FEATURES:
+        raise FormatError(f"{path}: the model has more than {_MAX_FEATURES} features, too many to scale")
     shift, factor = np.zeros(d), np.zeros(d)
-    lower, upper = target
-    low, high = ends.T
-    width = high - low
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        factor[columns] = np.where(width == 0, 0.0, (upper - lower) / width)
-        shift[columns] = low if lower == 0 else low - lower * width / (upper - lower)
-    if not (np.isfinite(shift).all() and np.isfinite(factor).all()):
-        raise FormatError(f"{path}: the ranges overflow double precision")
+    for column, (s, f) in features.items():
+        shift[column], factor[column] = s, f
     return Scaling(shift if shift.any() else None, factor)
