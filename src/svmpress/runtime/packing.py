@@ -10,6 +10,7 @@ the arguments of ``2^t`` and ``tanh`` themselves (``c/fused.h`` lists them).
 
 *Groups.* In a one-vs-one model a vector serves only the pairs of its own class, 25 of 325 for 26 letters. A group is
 a run of panels of vectors with the columns in which any of them has a coefficient; the others are never touched.
+Vectors come sorted by class, so that a few runs suffice.
 """
 
 from __future__ import annotations
@@ -30,6 +31,15 @@ CODES: dict[type[Kernel], int] = {RBF: 0, Laplacian: 1, Sigmoid: 2, Polynomial: 
 
 _LEAST_DENSITY = 0.05
 """CSR vectors with fewer values than this stay with SciPy's product of two sparse matrices."""
+
+_MOST_USED = 0.7
+"""Coefficients are grouped if panels use at most this part of their columns."""
+
+_SCATTER = 3
+"""What adding a group's sums to their outputs costs, in panels."""
+
+_LONGEST_RUN = 128
+"""Panels in one group at most; bounds the time of packing."""
 
 _LOG2E = math.log2(math.e)
 
@@ -141,39 +151,46 @@ def _fold(
 
 
 def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], Matrix]:
-    """Return the groups as in ``c/fused.h``, the numbers of their columns, and their coefficients as panels.
-
-    Groups are grown from the left: a panel joins while that costs no more multiply-adds than standing alone, a
-    group counting one panel extra for the scattering of its sums.
-    """
+    """Return the groups as in ``c/fused.h``, the numbers of their columns, and their coefficients as panels."""
     m, M = A.shape
     n = -(-m // lanes)
     padded = np.zeros((n * lanes, M))
     padded[:m] = A
     used = np.any(padded.reshape(n, lanes, M) != 0, axis=1)
+    runs = [(0, n)]
+    if used.mean() < _MOST_USED:
+        runs = _runs(used, lanes)
+    else:
+        used[:] = True
 
-    def cost(columns: NDArray[np.bool_], length: int) -> int:
-        return (length + 1) * (-(-int(columns.sum()) // lanes))
-
-    runs: list[tuple[int, int, NDArray[np.bool_]]] = []
-    for p in range(n):
-        if runs:
-            first, last, columns = runs[-1]
-            both = columns | used[p]
-            if cost(both, last + 1 - first) <= cost(columns, last - first) + cost(used[p], 1):
-                runs[-1] = (first, p + 1, both)
-                continue
-        runs.append((p, p + 1, used[p]))
-    whole = np.ones(M, dtype=bool)
-    if sum(cost(columns, last - first) for first, last, columns in runs) > 0.8 * cost(whole, n):
-        runs = [(0, n, whole)]
-
-    groups, numbers, blocks, column_start, coef_start = [], [], [np.zeros(0)], 0, 0
-    for first, last, columns in runs:
-        indices = np.flatnonzero(columns)
-        block = panels(padded[first * lanes : last * lanes, indices], lanes)
-        groups.append((first, last, indices.size, -1 if indices.size == M else column_start, coef_start))
-        numbers.append(indices)
+    groups, numbers, blocks, column_start, coef_start = [], [np.zeros(0, np.intp)], [np.zeros(0)], 0, 0
+    for first, last in runs:
+        columns = np.flatnonzero(used[first:last].any(axis=0))
+        block = panels(padded[first * lanes : last * lanes, columns], lanes)
+        groups.append((first, last, columns.size, -1 if columns.size == M else column_start, coef_start))
+        numbers.append(columns)
         blocks.append(block.ravel())
-        column_start, coef_start = column_start + indices.size, coef_start + block.size
-    return groups, np.concatenate([np.zeros(0, np.int64), *numbers]).astype(np.int64), np.concatenate(blocks)
+        column_start, coef_start = column_start + columns.size, coef_start + block.size
+    return groups, np.concatenate(numbers).astype(np.int64), np.concatenate(blocks)
+
+
+def _runs(used: NDArray[np.bool_], lanes: int) -> list[tuple[int, int]]:
+    """Return the runs of panels that cost least, given which columns each panel uses, (n, M).
+
+    A run of ``l`` panels with ``c`` columns costs ``(l + _SCATTER) ⌈c / lanes⌉``; shortest path over where runs end.
+    """
+    n = used.shape[0]
+    least, origin = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.intp)
+    least[0] = 0
+    for first in range(n):
+        columns = np.logical_or.accumulate(used[first : first + _LONGEST_RUN], axis=0).sum(axis=1)
+        cost = least[first] + (np.arange(1, columns.size + 1) + _SCATTER) * -(-columns // lanes)
+        ends = slice(first + 1, first + 1 + columns.size)
+        better = cost < least[ends]
+        least[ends][better] = cost[better]
+        origin[ends][better] = first
+    runs, last = [], n
+    while last > 0:
+        runs.append((int(origin[last]), last))
+        last = int(origin[last])
+    return runs[::-1]

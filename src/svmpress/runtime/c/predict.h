@@ -127,7 +127,7 @@ typedef struct {
     REAL *row;   /* (count,) r ||x||^2 */
     REAL *t;     /* (TILE_ROWS, block of vectors) */
     REAL *f;     /* (count, width) decision values; width: M rounded up to whole panels */
-    REAL *some;  /* (TILE_ROWS, width) those of one group's columns */
+    REAL *some;  /* (TILE_ROWS, at most width) those of one group's columns */
 } FN(Scratch);
 
 /* Panels of vectors in one block: they stay in the second-level cache while all rows of a call pass by, and
@@ -190,11 +190,11 @@ INLINE void FN(weigh)(int rows, const Model *m, const Group *g, int64_t p, int64
         FN(product)(DOT, rows, s->t, t_stride, coef, vectors * LANES, panels * LANES, outputs, NULL, f, width);
         return;
     }
-    const int64_t *column = m->columns + g->column_start;
-    memset(s->some, 0, (size_t)(rows * width) * sizeof(REAL));
-    FN(product)(DOT, rows, s->t, t_stride, coef, vectors * LANES, panels * LANES, outputs, NULL, s->some, width);
+    const int64_t *column = m->columns + g->column_start, stride = outputs * LANES;
+    memset(s->some, 0, (size_t)(rows * stride) * sizeof(REAL));
+    FN(product)(DOT, rows, s->t, t_stride, coef, vectors * LANES, panels * LANES, outputs, NULL, s->some, stride);
     for (int a = 0; a < rows; a++)
-        for (int64_t c = 0; c < g->columns; c++) f[a * width + column[c]] += s->some[a * width + c];
+        for (int64_t c = 0; c < g->columns; c++) f[a * width + column[c]] += s->some[a * stride + c];
 }
 
 /* All steps for one tile of rows and one block of vectors. */
