@@ -265,6 +265,7 @@ def test_csv_label_column(tmp_path):
 
 def test_csv_label_column_follows_the_model(tmp_path):
     assert csv(tmp_path, "1,2\n3,4\n", labels=None, n_features=2).y is None
+    assert csv(tmp_path, "x,y\n3,4\n", labels=None, n_features=2).X.tolist() == [[3, 4]]
     assert csv(tmp_path, "1,2\n3,4\n", labels=None, n_features=1).y.tolist() == [2, 4]
     with pytest.raises(FormatError, match="no column is the label"):
         csv(tmp_path, "1,2\n3,4\n", n_features=2)

@@ -122,8 +122,8 @@ def seconds(text: str) -> float:
 
     Examples
     --------
-    >>> seconds("20us")
-    2e-05
+    >>> seconds("1ms")
+    0.001
     """
     return _quantity(text, _TIME_UNITS, "a time such as 20us, 1ms or 0.001 (seconds)")
 

@@ -242,15 +242,15 @@ def find_label(names: list[str] | None, n_columns: int, options: ReadOptions, wh
         return None
     if options.label is not None:
         return _named_label(names, n_columns, options.label, where)
-    for position, name in enumerate(names or []):
-        if name.strip().lower() in LABEL_NAMES:
-            return position
     if options.n_features is not None and n_columns == options.n_features:
         if options.labels:
             raise FormatError(
                 f"{where} has {n_columns} columns, as many as the model has features: no column is the label"
             )
         return None
+    for position, name in enumerate(names or []):
+        if name.strip().lower() in LABEL_NAMES:
+            return position
     if n_columns < 2:
         raise FormatError(f"{where} has a single column; a table needs features and a label")
     return n_columns - 1
