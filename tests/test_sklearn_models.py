@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from svmpress.decoders import Argmax, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError
-from svmpress.formats import as_model, from_estimator, obstacles, to_estimator
+from svmpress.formats import as_model, from_estimator, obstacles, save, to_estimator
 from svmpress.kernels import RBF, ChiSquared, Laplacian, Polynomial
 from svmpress.model import Identity, KernelExpansion, KernelModel, Scaling, pair_mask
 
@@ -171,12 +172,21 @@ def test_a_regressor_without_support_vectors_is_a_constant(is_sparse):
     X = sparse.csr_array(X) if is_sparse else X
     svr = SVR(epsilon=1e3).fit(X, np.arange(90.0))
     assert svr.support_vectors_.shape[0] == 0
-    model = from_estimator(svr)
+    model = assert_both_ways(svr, X)
     assert model.n_vectors == 0
-    # scikit-learn itself crashes or returns noise for sparse rows here, so the dense twin is the oracle
-    dense = SVR(epsilon=1e3).fit(blobs(3)[0], np.arange(90.0))
-    np.testing.assert_allclose(model.predict(X), dense.predict(blobs(3)[0]))
-    np.testing.assert_allclose(to_estimator(model, sparse=False).predict(blobs(3)[0]), model.predict(X))
+    np.testing.assert_array_equal(model.predict(X), svr.intercept_[0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_a_classifier_without_vectors_always_says_the_same(n_classes, is_sparse):
+    decoder = Sign(np.arange(2)) if n_classes == 2 else PairVote(np.arange(3))
+    M = 1 if n_classes == 2 else 3
+    f = KernelExpansion(RBF(), np.zeros((0, 4)), np.zeros((0, M)), np.array([0.5, -1.0, 2.0])[:M])
+    X = np.zeros((3, 4))
+    model = KernelModel(f, decoder)
+    assert_same_answers(model, to_estimator(model, sparse=is_sparse), X)
+    assert_both_ways(to_estimator(model, sparse=is_sparse), X)
 
 
 @pytest.mark.parametrize("n_targets", [1, 3])
@@ -454,5 +464,9 @@ def test_as_model_takes_anything(tmp_path):
     svc = SVC().fit(*blobs(3))
     model = as_model(svc)
     assert as_model(model) is model
+    assert as_model(SimpleNamespace(model=model)) is model, "the result of compress()"
+    assert as_model(SimpleNamespace(model_=model)) is model, "a meta-estimator"
+    save(svc, tmp_path / "a.model")
+    assert as_model(tmp_path / "a.model").n_vectors == model.n_vectors
     with pytest.raises(InputError, match="cannot read"):
         as_model(str(tmp_path / "none.model"))

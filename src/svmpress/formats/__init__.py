@@ -74,8 +74,12 @@ def load(path: PathLike, format: str | None = None) -> KernelModel:
 
     Examples
     --------
-    >>> model = load("big.model")                                                     # doctest: +SKIP
-    >>> model.predict(X)                                                              # doctest: +SKIP
+    >>> import tempfile
+    >>> from sklearn.svm import SVC
+    >>> path = Path(tempfile.mkdtemp()) / "small.model"
+    >>> save(from_estimator(SVC().fit([[0.0], [1.0], [2.0]], [0, 1, 1])), path)
+    >>> load(path).predict([[0.0], [2.0]]).tolist()
+    [0, 1]
     """
     path = Path(path)
     try:
@@ -91,12 +95,12 @@ def load(path: PathLike, format: str | None = None) -> KernelModel:
         raise InputError(f"cannot read {path}: {e.strerror or e}") from e
 
 
-def save(model: KernelModel, path: PathLike, format: str | None = None) -> None:
+def save(model: Any, path: PathLike, format: str | None = None) -> None:
     """Write a model to a file, whole or not at all.
 
     Parameters
     ----------
-    model : KernelModel
+    model : KernelModel, or what :func:`as_model` makes one of
     path : path
     format : "native" or "libsvm", optional
         By default the suffix says it: ``.svmpress`` keeps everything of a model; ``.model`` and ``.libsvm`` are read
@@ -114,6 +118,7 @@ def save(model: KernelModel, path: PathLike, format: str | None = None) -> None:
     name = format or _by_suffix(path)
     if name is None:
         raise FormatError(f"the suffix of {path} names no format: use one of {_known_suffixes()}, or say format=")
+    model = as_model(model)
     found = obstacles(model, name)
     if found:
         raise FormatError(f"cannot save the model as {name}: {'; '.join(found)}")
@@ -136,9 +141,13 @@ def save_cost(model: KernelModel, format: str) -> int:
 
 
 def as_model(source: Any) -> KernelModel:
-    """Return a model from a KernelModel, a path, or a fitted estimator of scikit-learn."""
-    if isinstance(source, KernelModel):
-        return source
+    """Return a model from a KernelModel, a path, a fitted estimator of scikit-learn, or what holds a model.
+
+    The result of ``compress()`` holds one as ``model``, our fitted meta-estimators as ``model_``.
+    """
+    for held in (source, getattr(source, "model", None), getattr(source, "model_", None)):
+        if isinstance(held, KernelModel):
+            return held
     if isinstance(source, (str, os.PathLike)):
         return load(source)
     return from_estimator(source)
