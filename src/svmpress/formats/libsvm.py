@@ -187,7 +187,7 @@ def write(model: KernelModel, path: Path) -> None:
             f"{ranges} is there and would be applied to the model when it is read, but the model has no scaling: "
             "remove that file or choose another name"
         )
-    first_index = int(model.provenance.get("first_index", 1))
+    first_index = 0 if model.provenance.get("first_index") == 0 else 1
     packed = _packed(model)
     scales = [] if model.scaling is None else range_lines(model.scaling, first_index)
     with replacing(path, *([ranges] if scales else [])) as files:
@@ -198,7 +198,7 @@ def write(model: KernelModel, path: Path) -> None:
         for text in scales:
             files[1].write(text.encode("ascii") + b"\n")
     if stale:
-        ranges.unlink()
+        ranges.unlink(missing_ok=True)
 
 
 def _packed(model: KernelModel) -> Packed:
