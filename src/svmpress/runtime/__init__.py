@@ -50,6 +50,9 @@ _compiled, _WHY_NOT = _load()
 
 __all__ = ["Predictor", "describe", "instruction_sets", "threads"]
 
+_PLAIN = (np.ndarray, np.memmap)
+"""Array types that are nothing but their memory; other subclasses may mean something else by it."""
+
 _NAMES = {"avx512": "AVX-512", "avx2": "AVX2"}
 _BASELINES = {"x86_64": "SSE2", "AMD64": "SSE2", "aarch64": "NEON", "arm64": "NEON"}
 
@@ -178,7 +181,7 @@ class Predictor:
             None if this predictor is not usable, ``X`` is something else, or it holds a NaN or an infinity: the
             caller then takes the ordinary way, which converts, computes or says what is wrong.
         """
-        if not self._usable or type(X) is not np.ndarray:
+        if not self._usable or type(X) not in _PLAIN:
             return None
         if X.ndim != 2 or X.shape[1] != self._n_features or X.dtype.char not in "fd" or not X.dtype.isnative:
             return None

@@ -158,7 +158,7 @@ def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]
     padded[:m] = A
     used = np.any(padded.reshape(n, lanes, M) != 0, axis=1)
     runs = [(0, n)]
-    if used.mean() < _MOST_USED:
+    if n and used.mean() < _MOST_USED:
         runs = _runs(used, lanes)
     else:
         used[:] = True

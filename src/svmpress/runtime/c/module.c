@@ -261,7 +261,9 @@ static PyObject *predict_dense(PyObject *object, PyObject *const *args, Py_ssize
     Py_buffer x = {0}, shift = {0}, factor = {0};
     PyObject *answer = NULL;
     if (PyObject_GetBuffer(args[0], &x, PyBUF_STRIDES | PyBUF_FORMAT) < 0) return NULL;
-    const char type = x.format && x.format[0] && !x.format[1] ? x.format[0] : 0;
+    const char *format = x.format ? x.format : "";
+    if (*format && strchr("@=^", *format)) format++; /* native, aligned or not */
+    const char type = *format && !format[1] ? *format : 0;
     if (x.ndim != 2 || x.shape[1] != self->model.d || (type != 'f' && type != 'd')) {
         PyErr_SetString(PyExc_ValueError, "X must be (n, d) of float or double");
         goto done;
