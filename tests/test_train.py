@@ -112,6 +112,14 @@ def test_text_labels_and_sparse_rows():
     np.testing.assert_array_equal(shifted.model.predict(X.toarray()), oracle.predict(X.toarray()))
 
 
+def test_sparse_rows_with_wide_indices():
+    X = sparse.csr_array(np.eye(20))
+    wide = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    assert wide.indices.dtype == np.int64
+    y = np.arange(20) % 2
+    assert train(wide, y, C=1.0, gamma=1.0).model.n_vectors == train(X, y, C=1.0, gamma=1.0).model.n_vectors
+
+
 def test_rare_classes_are_never_held_out_whole():
     y = np.array([0] * 50 + [1] * 2 + [2])
     fit, held = held_out(y, len(y), 0.2, seed=0)

@@ -6,8 +6,8 @@ and the held-out rows choose: accuracy for a classifier, R² for a regressor, an
 Both stages train on a sample when there are many rows, because the time of an SVM grows with their square. The final
 model is trained on all rows.
 
-    coarse    C in s·2^{-1, 1.5, 4, 6.5, 9},  gamma in g·2^{-4, -2, 0, 2, 4}        at most 1,500 rows
-    fine      C · 2^{-1.5, 0, 1.5},           gamma · 2^{-1, 0, 1}                  at most 6,000 rows
+    coarse    C in s·2^{-1, 1, 3, 5, 7},  gamma in g·2^{-4, -2, 0, 2, 4}        at most 1,500 rows
+    fine      C · 2^{-1, 0, 1},           gamma · 2^{-1, 0, 1}                  at most 6,000 rows
 
 Here ``g = 1 / (d · var)`` for d features with variance var after scaling, and s is 1, or the standard deviation of
 the targets of a regressor, whose tube is ``epsilon = s / 10`` unless given.
@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -41,8 +42,8 @@ _SCALERS: dict[str, type[BaseEstimator]] = {
     "minmax": MinMaxScaler,
     "maxabs": MaxAbsScaler,
 }
-_COARSE_C, _COARSE_GAMMA = 2.0 ** np.arange(-1, 10, 2.5), 2.0 ** np.arange(-4, 5, 2)
-_FINE_C, _FINE_GAMMA = 2.0 ** np.arange(-1.5, 2, 1.5), 2.0 ** np.arange(-1, 2)
+_COARSE_C, _COARSE_GAMMA = 2.0 ** np.arange(-1, 8, 2), 2.0 ** np.arange(-4, 5, 2)
+_FINE = 2.0 ** np.arange(-1, 2)
 _COARSE_ROWS, _FINE_ROWS, _HELD_OUT_ROWS = 1500, 6000, 5000
 _CACHE_MB = 500
 
@@ -182,8 +183,8 @@ def train(
     y = None if task == "outlier" else _targets(y, X.shape[0], task)
     spread = float(np.std(y)) or 1.0 if task == "regression" else 1.0
     scaler = _scaler(scale, X)
-    if arrays.is_csr(X) and scaler in (StandardScaler, MinMaxScaler):
-        X = X.toarray()
+    if arrays.is_csr(X):
+        X = X.toarray() if scaler in (StandardScaler, MinMaxScaler) else _narrow(X)
     recipe = _Recipe(task, kernel, scaler, epsilon or spread / 10, nu, degree, coef0)
     base = _typical_gamma(X, scaler)
     trials: tuple[Trial, ...] = ()
@@ -235,6 +236,14 @@ def _scaler(scale: str | None, X: Rows) -> type[BaseEstimator] | None:
     return _SCALERS[scale]
 
 
+def _narrow(X: Rows) -> Rows:
+    """Return sparse rows with 32-bit indices, the only ones that LibSVM takes."""
+    if max(X.nnz, *X.shape) >= 2**31:
+        raise InputError(f"sparse rows with {X.nnz} values are more than LibSVM can train on")
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sparse.csr_array(parts, shape=X.shape)
+
+
 def _typical_gamma(X: Rows, scaler: type[BaseEstimator] | None) -> float:
     """Return ``1 / (d var)`` for the scaled rows: the width at which typical distances are about 1."""
     scaled = X if scaler is None else scaler().fit_transform(X)
@@ -263,7 +272,7 @@ def _search(
     """Return the best C and gamma, and every trial; a value that is given stays."""
     fit, held = held_out(y if recipe.task == "classification" else None, X.shape[0], validation, seed)
     coarse = _grid(C, gamma, recipe.kernel, spread * _COARSE_C, base * _COARSE_GAMMA)
-    fine_size = len(_grid(C, gamma, recipe.kernel, _FINE_C, _FINE_GAMMA))
+    fine_size = len(_grid(C, gamma, recipe.kernel, _FINE, _FINE))
     total = len(coarse) + fine_size
     trials: list[Trial] = []
 
@@ -280,8 +289,8 @@ def _search(
         return max(tried, key=lambda t: (t.score, -t.vectors))
 
     middle = best_of(coarse, _COARSE_ROWS)
-    widths = middle.gamma * _FINE_GAMMA if middle.gamma is not None else _FINE_GAMMA
-    best = best_of(_grid(C, gamma, recipe.kernel, middle.C * _FINE_C, widths), _FINE_ROWS)
+    widths = middle.gamma * _FINE if middle.gamma is not None else _FINE
+    best = best_of(_grid(C, gamma, recipe.kernel, middle.C * _FINE, widths), _FINE_ROWS)
     return best.C, best.gamma, tuple(trials)
 
 
