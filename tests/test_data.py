@@ -177,6 +177,16 @@ def test_svmlight_zero_based(tmp_path):
     assert dense(read(path, zero_based=True).X).tolist() == [[7, 8]]
 
 
+def test_sparse_indices_are_32_bit(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1\n1 9:1\n")
+    assert read(path, block_bytes=1).X.indices.dtype == np.int32
+    assert all(b.X.indptr.dtype == np.int32 for b in stream(path))
+    X = sparse.csr_array(np.eye(9))
+    sparse.save_npz(tmp_path / "rows.npz", sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr), X.shape))
+    assert read(tmp_path / "rows.npz", labels=None).X.indices.dtype == np.int32
+
+
 def test_svmlight_stays_sparse_only_when_it_is(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1\n1 9:1\n")

@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
@@ -29,6 +28,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 from svmpress import arrays
 from svmpress.arrays import Rows
+from svmpress.data import narrow_indices
 from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel, Task
@@ -184,7 +184,7 @@ def train(
     spread = float(np.std(y)) or 1.0 if task == "regression" else 1.0
     scaler = _scaler(scale, X)
     if arrays.is_csr(X):
-        X = X.toarray() if scaler in (StandardScaler, MinMaxScaler) else _narrow(X)
+        X = X.toarray() if scaler in (StandardScaler, MinMaxScaler) else narrow_indices(X)
     recipe = _Recipe(task, kernel, scaler, epsilon or spread / 10, nu, degree, coef0)
     base = _typical_gamma(X, scaler)
     trials: tuple[Trial, ...] = ()
@@ -234,14 +234,6 @@ def _scaler(scale: str | None, X: Rows) -> type[BaseEstimator] | None:
     if scale not in _SCALERS:
         raise InputError(f"unknown scaling {scale!r}; choose one of auto, {', '.join(_SCALERS)} or none")
     return _SCALERS[scale]
-
-
-def _narrow(X: Rows) -> Rows:
-    """Return sparse rows with 32-bit indices, the only ones that LibSVM takes."""
-    if max(X.nnz, *X.shape) >= 2**31:
-        raise InputError(f"sparse rows with {X.nnz} values are more than LibSVM can train on")
-    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
-    return sparse.csr_array(parts, shape=X.shape)
 
 
 def _typical_gamma(X: Rows, scaler: type[BaseEstimator] | None) -> float:

@@ -30,6 +30,7 @@ from svmpress.data.source import (
     detect_format,
     label_text,
     labels_like,
+    narrow_indices,
     open_text,
     settle_labels,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "ReadOptions",
     "label_text",
     "labels_like",
+    "narrow_indices",
     "read",
     "settle_labels",
     "stream",
@@ -143,6 +145,7 @@ def _concatenated(parts: list[Rows]) -> Rows:
     if not arrays.is_csr(parts[0]):
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)
-    X = sparse.csr_array(sparse.vstack([arrays.widen(part, width) for part in parts], format="csr"))
+    stacked = sparse.vstack([arrays.widen(part, width) for part in parts], format="csr")
+    X = narrow_indices(sparse.csr_array(stacked))
     n, d = X.shape
     return X.toarray() if X.nnz >= DENSE_FROM * n * d else X

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from svmpress import arrays
 from svmpress.arrays import Rows
-from svmpress.data.source import Block, ReadOptions, first_bad, open_binary
+from svmpress.data.source import Block, ReadOptions, first_bad, narrow_indices, open_binary
 from svmpress.errors import FormatError
 
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -190,4 +190,4 @@ def _csr(
         if columns.size and not (columns.min() >= 0 and columns.max() < d):
             raise FormatError(f"{where}: a CSR column index is outside 0..{d - 1}")
         values = data.read(int(pointers[-1])).astype(np.float64)
-        yield sparse.csr_array((values, columns, pointers), shape=(rows.stop - rows.start, d)), n
+        yield narrow_indices(sparse.csr_array((values, columns, pointers), shape=(rows.stop - rows.start, d))), n

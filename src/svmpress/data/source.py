@@ -21,6 +21,7 @@ from typing import IO, Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from svmpress import arrays
 from svmpress.arrays import Rows
@@ -286,6 +287,14 @@ def first_bad(X: Rows) -> tuple[int, int, str] | None:
     else:
         row, column = divmod(first, X.shape[1])
     return row, column, "NaN" if np.isnan(values.ravel()[first]) else "infinite"
+
+
+def narrow_indices(X: Rows) -> Rows:
+    """Return CSR rows with 32-bit indices where they fit: scikit-learn's solvers take no others."""
+    if max(X.nnz, *X.shape) >= 2**31:
+        return X
+    parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+    return sparse.csr_array(parts, shape=X.shape)
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Rows
-from svmpress.data.source import Block, ReadOptions, TextFile
+from svmpress.data.source import Block, ReadOptions, TextFile, narrow_indices
 from svmpress.errors import FormatError
 
 _MAX_INDEX = 2**31 - 1
@@ -60,7 +60,7 @@ def _parse(
         _explain(lines, first_line, name, zero_based, str(e))
     if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         _explain(lines, first_line, name, zero_based, "a value is not finite")
-    return arrays.check_rows(X), y
+    return narrow_indices(arrays.check_rows(X)), y
 
 
 def _explain(lines: list[bytes], first_line: int, name: str, zero_based: bool, reason: str) -> NoReturn:
