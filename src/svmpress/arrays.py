@@ -17,7 +17,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 from svmpress.errors import InputError, MissingExtraError
 
@@ -279,6 +279,16 @@ def _moved(a: Array, like: Array) -> Array:
     if isinstance(a, np.ndarray) and not isinstance(like, np.ndarray):
         return namespace(like).asarray(a, device=array_api_compat.device(like))
     return a
+
+
+def solve_positive(N: Array, R: Array) -> Array:
+    """Solve ``N x = R`` for a symmetric positive definite N, (k, k) and (k, M)."""
+    if isinstance(N, np.ndarray):
+        try:
+            return linalg.solve(N, R, assume_a="pos", check_finite=False)
+        except linalg.LinAlgError:  # rounding made it indefinite: the general solver still answers
+            return linalg.lstsq(N, R, check_finite=False)[0]
+    return namespace(N).linalg.solve(N, R)
 
 
 def take(X: Rows, rows: slice | NDArray[np.intp]) -> Rows:

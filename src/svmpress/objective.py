@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Array, Backend, Rows
+from svmpress.arrays import Array, Rows
 from svmpress.kernels import Kernel
 
 Floats = NDArray[np.float64]
@@ -266,17 +266,28 @@ class ProjectedError:
         """Return A (m, M) and b (M,) from the groups' normal equations, (g, m+1, m+1) and (g, m+1, M)."""
         xp, size = self._xp, grams.shape[1]
         R = xp.sum(moments * self._W[:, None, :], axis=0)
+        everything = np.arange(size)
         if self.mask is None and self.uniform:
             N = xp.sum(grams * self._W[:, 0][:, None, None], axis=0)
-            return self._split(self._solve_one(N, R, float(self._ridge[0]), np.arange(size)))
+            return self._split(self._solve_one(N, R, float(self._ridge[0]), everything))
+        total = xp.sum(grams, axis=0)
         columns = []
         for p in range(self.n_outputs):
-            N = xp.tensordot(self._W[:, p], grams, axes=1)
-            active = np.arange(size)
-            if self.mask is not None:
-                active = np.append(np.flatnonzero(self.mask[:, p]), size - 1)
+            # a machine weighs most groups alike: add up only the few that differ from the lightest
+            base = float(self._weights[:, p].min())
+            active = everything if self.mask is None else np.append(np.flatnonzero(self.mask[:, p]), size - 1)
+            N = base * self._part(total, active)
+            for g in np.flatnonzero(self._weights[:, p] > base):
+                N += (self._weights[g, p] - base) * self._part(grams[g, ...], active)
             columns.append(self._solve_one(N, R[:, p : p + 1], float(self._ridge[p]), active))
         return self._split(xp.concat(columns, axis=1))
+
+    def _part(self, N: Array, active: NDArray[np.intp]) -> Array:
+        """Return the rows and columns of the active unknowns."""
+        if len(active) == N.shape[0]:
+            return N
+        some = self._xp.asarray(active, device=self._device)
+        return self._xp.take(self._xp.take(N, some, axis=0), some, axis=1)
 
     def _split(self, solution: Array) -> tuple[Array, Array]:
         if self.fixed is not None:
@@ -284,25 +295,17 @@ class ProjectedError:
         return solution[:-1, :], solution[-1, :]
 
     def _solve_one(self, N: Array, R: Array, ridge: float, active: NDArray[np.intp]) -> Array:
-        """Solve the ridged system on the active unknowns; the last one is the intercept."""
-        xp, size = self._xp, N.shape[0]
+        """Solve the ridged system of the active unknowns, of which the last is the intercept; the others are 0."""
+        xp, size = self._xp, R.shape[0]
         if self.fixed is not None:
-            active = active[:-1]
-        some = xp.asarray(active, device=self._device)
-        whole = len(active) == size
-        if not whole:
-            N, R = xp.take(xp.take(N, some, axis=0), some, axis=1), xp.take(R, some, axis=0)
+            active, N = active[:-1], N[:-1, :-1]
         # the intercept is not penalised; rounding of the largest entry keeps a singular system solvable
-        rounding = 1e-13 * float(xp.max(xp.linalg.diagonal(N))) if N.shape[0] else 0.0
+        rounding = 1e-13 * float(xp.max(xp.linalg.diagonal(N))) if len(active) else 0.0
         penalty = np.where(active < size - 1, ridge + rounding, rounding)
-        x = xp.linalg.solve(N + self._here(np.diag(penalty)), R)
-        if whole:
+        some = xp.asarray(active, device=self._device)
+        x = arrays.solve_positive(N + self._here(np.diag(penalty)), xp.take(R, some, axis=0))
+        if len(active) == size:
             return x
-        out = xp.zeros((size, R.shape[1]), dtype=xp.float64, device=self._device)
-        place = self._here(np.eye(size)[:, active])
-        return out + xp.matmul(place, x)
-
-
-def on_backend(backend: Backend, at: Parameters) -> Parameters:
-    """Return the parameters on a backend."""
-    return Parameters(at.kernel, *(backend.asarray(a) for a in (at.vectors, at.coef, at.intercept)))
+        place = np.zeros((size, len(active)))
+        place[active, np.arange(len(active))] = 1.0
+        return xp.matmul(self._here(place), x)

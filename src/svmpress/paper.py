@@ -43,8 +43,8 @@ class LarsSVM:
     target: Target = "labels"
     refit: bool = False
 
-    def run(self, problem: Problem, m: int) -> Outcome:
-        """Return an expansion of ``m`` support vectors."""
+    def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
+        """Return an expansion of ``m`` support vectors; a smaller one is no help to LARS."""
         return _Machines(problem, m, self).outcome()
 
 
@@ -77,7 +77,7 @@ class _Machines:
     def outcome(self) -> Outcome:
         vectors, coef, owner = [], [], []
         short = ""
-        for p in np.flatnonzero(self.shares):
+        for p in np.flatnonzero(self.shares).tolist():
             name = self._name(p)
             path = self._select(p, int(self.shares[p]), name)
             k = len(path)
@@ -89,7 +89,7 @@ class _Machines:
             column[:, p] = a
             coef.append(column)
             owner.append(self._owner(p, self.members[p][path.order]))
-            self.problem.progress("machines", int(p) + 1, len(self.shares))
+            self.problem.progress("machines", p + 1, len(self.shares))
         A = np.concatenate(coef)
         expansion = KernelExpansion(
             self.source.kernel, np.concatenate(vectors), A, self._intercepts(), self._mask(np.concatenate(owner))

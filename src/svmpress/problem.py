@@ -86,8 +86,8 @@ class Outcome:
 class Method(Protocol):
     """A way to compress."""
 
-    def run(self, problem: Problem, m: int) -> Outcome:
-        """Return an expansion of at most ``m`` vectors."""
+    def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
+        """Return an expansion of at most ``m`` vectors; ``smaller`` is one of fewer, to start from if it helps."""
 
 
 def share(m: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:

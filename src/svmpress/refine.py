@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from svmpress import arrays
@@ -116,7 +117,7 @@ class _Watcher:
 def _minimise(watch: _Watcher, x0: Floats, method: str, max_iter: int, tol: float) -> RefineStatus:
     """Run SciPy's optimiser until it converges; a line search that fails early is restarted from the best point."""
     options = {
-        "L-BFGS-B": {"maxcor": 20, "maxfun": 10**9, "ftol": tol, "gtol": 0.0, "maxls": 30},
+        "L-BFGS-B": {"maxcor": 10, "maxfun": 10**9, "ftol": tol, "gtol": 0.0, "maxls": 30},
         "CG": {"gtol": 0.0},
     }[method]
     x = x0
@@ -261,6 +262,76 @@ def variable_projection(
     p = objective.value_and_grad(xp.asarray(V, device=device), k)
     A, b = arrays.to_numpy(p.coef), arrays.to_numpy(p.intercept)
     return Refined(k, V, A, b, p.value, tuple(watch.trace), status, watch.n_iter)
+
+
+def polish(
+    objective: ExpansionObjective,
+    start: Parameters,
+    *,
+    learn_width: bool = False,
+    mask: NDArray[np.bool_] | None = None,
+    max_iter: int = 50,
+    tol: float = 1e-7,
+    max_seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Refined:
+    """Move vectors, coefficients, intercepts and optionally the width together by L-BFGS, under any loss.
+
+    Kernel columns are nearly dependent, so the loss is very much steeper in some combinations of coefficients than in
+    others. The free variable is therefore Z with ``A = P Z``, where ``PᵀKᵀK P / n = 1`` at the start: moving Z by one
+    moves the decision values by about one, whatever the combination.
+
+    Parameters
+    ----------
+    objective : ExpansionObjective
+    start : Parameters
+        On the backend of the objective's rows.
+    learn_width, mask, max_iter, tol, max_seconds, progress
+        As in :func:`variable_projection` and :func:`joint_descent`. With a mask the coefficients are free themselves.
+    """
+    xp, device = arrays.namespace(start.vectors), arrays.device_of(start.vectors)
+    kernel0, shape = start.kernel, start.vectors.shape
+    P = None if mask is not None else _whitening(objective, start)
+    domain, n_v, n_a = _Domain(kernel0), shape[0] * shape[1], start.coef.shape[0] * start.coef.shape[1]
+    A0 = arrays.to_numpy(start.coef)
+    log_gamma = np.log(kernel0.params["gamma"]) if learn_width else 0.0
+
+    def unpack(x: Floats) -> tuple[Kernel, Floats, Floats, Floats]:
+        V = domain.into(x[:n_v]).reshape(shape)
+        Z = x[n_v : n_v + n_a].reshape(A0.shape)
+        A = Z if P is None else solve_triangular(P, Z, lower=True, trans="T", check_finite=False)
+        b = x[n_v + n_a : n_v + n_a + A0.shape[1]]
+        return kernel0.with_gamma(float(np.exp(log_gamma + x[-1]))) if learn_width else kernel0, V, A, b
+
+    def function(x: Floats) -> tuple[float, Floats]:
+        k, *rest = unpack(x)
+        g = objective.value_and_grad(Parameters(k, *(xp.asarray(a, device=device) for a in rest)), width=learn_width)
+        dA = arrays.to_numpy(g.coef)
+        dZ = dA * mask if P is None else solve_triangular(P, dA, lower=True, check_finite=False)
+        dV = domain.back(x[:n_v], arrays.to_numpy(g.vectors).ravel())
+        parts = [dV, dZ.ravel(), arrays.to_numpy(g.intercept)]
+        if g.gamma is not None:
+            parts.append(np.array([g.gamma * k.params["gamma"]]))
+        return g.value, np.concatenate(parts)
+
+    Z0 = A0 if P is None else P.T @ A0
+    x0 = np.concatenate([arrays.to_numpy(start.vectors).ravel(), Z0.ravel(), arrays.to_numpy(start.intercept)])
+    x0 = np.append(x0, 0.0) if learn_width else x0
+    watch = _Watcher(function, max_iter, max_seconds, progress, None)
+    watch(x0)
+    status = _minimise(watch, x0, "L-BFGS-B", max_iter, tol)
+    k, V, A, b = unpack(watch.best)
+    return Refined(k, V, A, b, watch.best_value, tuple(watch.trace), status, watch.n_iter)
+
+
+def _whitening(objective: ExpansionObjective, at: Parameters, sample: int = 4000) -> Floats:
+    """Return the lower Cholesky factor of ``KᵀK / n`` over some of the rows, (m, m)."""
+    n = objective.rows.shape[0]
+    rows = arrays.take(objective.rows, slice(0, n, max(1, n // sample)))
+    K = at.kernel.gram(rows, at.vectors)
+    N = arrays.to_numpy(arrays.namespace(K).matmul(K.T, K)) / rows.shape[0]
+    N[np.diag_indices_from(N)] += 1e-6 * np.trace(N) / N.shape[0]
+    return np.asarray(np.linalg.cholesky(N))
 
 
 def _vector_scale(coef: Floats) -> Floats:
