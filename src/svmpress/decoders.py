@@ -34,9 +34,9 @@ def class_pairs(n_classes: int) -> NDArray[np.intp]:
 
 
 @lru_cache(maxsize=16)
-def _pair_signs(n_classes: int) -> NDArray[np.float64]:
-    """Return +1 where a class is the first of a pair and -1 where it is the second, (M, K)."""
-    signs = np.zeros((n_classes * (n_classes - 1) // 2, n_classes))
+def _pair_signs(n_classes: int) -> NDArray[np.float32]:
+    """Return +1 where a class is the first of a pair and -1 where it is the second, (M, K); float32 counts exactly."""
+    signs = np.zeros((n_classes * (n_classes - 1) // 2, n_classes), dtype=np.float32)
     pairs = class_pairs(n_classes)
     for column, sign in ((0, 1.0), (1, -1.0)):
         signs[np.arange(len(pairs)), pairs[:, column]] = sign
@@ -179,7 +179,7 @@ class PairVote(_Pairs):
         return votes
 
     def _ovr(self, F: Floats) -> Floats:
-        confidence = F @ _pair_signs(self.n_classes)
+        confidence = F @ _pair_signs(self.n_classes).astype(F.dtype)
         # scikit-learn's formula: squashed into (-1/3, 1/3), so that confidence never outweighs a vote. It counts an
         # exact zero for the first class of the pair; LibSVM's own votes, in `labels`, for the second
         return self._votes(F >= 0) + confidence / (3 * (np.abs(confidence) + 1))
