@@ -54,7 +54,8 @@ def figures(records: Records, sets: list[str]) -> list[Figure]:
         for same in (r["agreement"] for r in of_set if r["who"] == "svmpress full float64"):
             what = f"{name}, full model: labels equal to SVC.predict"
             found.append(Figure(what, "100 %", f"{same:.3%}", same == 1))
-        loss = 100 * (_worst_accuracy(of_set, "SVC.predict") - _worst_accuracy(of_set, "svmpress compressed"))
+        # the full model sees all test rows and answers as SVC.predict does, which is given the first ones only
+        loss = 100 * (_worst_accuracy(of_set, "svmpress full float64") - _worst_accuracy(of_set, "svmpress compressed"))
         at_most(f"{name}, compressed: accuracy lost on the test rows", 0.5, loss, "points")
         at_least(f"{name}, compressed: faster than SVC.predict", 300 if name == "letters" else 3000, svc, small)
         at_least(f"{name}, compressed: faster than scikit-learn-intelex", 100, fast, small)
