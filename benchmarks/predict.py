@@ -36,14 +36,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+import svmpress
 from predict_report import page, table
-from svmpress import runtime
-from svmpress.compression import compress
-from svmpress.decoders import Sign
-from svmpress.formats import as_model, save
-from svmpress.formats import load as load_model
-from svmpress.kernels import RBF
-from svmpress.model import KernelExpansion, KernelModel
+from svmpress import RBF, KernelExpansion, KernelModel, Sign, runtime
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "predict.jsonl"
@@ -126,8 +121,8 @@ def compressed(name: str, svc: SVC, X: NDArray[Any], y: NDArray[Any]) -> KernelM
     path = CACHE / f"{name}-{ratio:g}.svmpress"
     if not path.exists():
         print(f"compressing the teacher for {name} to {ratio:.1%} ...", flush=True)
-        save(compress(svc, X, y, ratio=ratio).model, path)
-    return load_model(path)
+        svmpress.save(svmpress.compress(svc, X, y, ratio=ratio).model, path)
+    return svmpress.load(path)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -247,7 +242,7 @@ def data_set(name: str, directory: Path, rounds: int, threads: int) -> Iterable[
     data = load(directory, name)
     X, y, T, t = data
     svc = teacher(name, X, y)
-    full = as_model(svc)
+    full = svmpress.from_estimator(svc)
     small = compressed(name, svc, X, y)
     contenders, missing = peers(name, svc, data, threads)
     for label, model in (("full", full), ("compressed", small)):
