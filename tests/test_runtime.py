@@ -192,6 +192,19 @@ def test_scaling_is_applied_before_the_kernel(assert_close):
 
 
 @compiled
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_sparse_rows_are_converted_in_blocks(index, dtype, assert_close):
+    X, V, A, b = make(7, 3000, 20, 30, 2, "float64")
+    rows = sparse.csr_array(X.astype(dtype))
+    rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
+    scaling = Scaling(None, np.linspace(0.5, 2, 30))
+    predictor = Predictor(RBF(0.02), V, A, b)
+    assert_close(predictor(rows), naive(RBF(0.02), X.astype(dtype), V, A, b))
+    assert_close(predictor(rows, scaling), naive(RBF(0.02), X.astype(dtype) * scaling.factor, V, A, b))
+
+
+@compiled
 def test_rows_in_a_file(tmp_path):
     X, V, A, b = make(7, 30, 20, 5, 2, "float64")
     np.save(tmp_path / "rows.npy", X)

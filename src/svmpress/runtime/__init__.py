@@ -53,6 +53,9 @@ __all__ = ["Predictor", "describe", "instruction_sets", "threads"]
 _PLAIN = (np.ndarray, np.memmap)
 """Array types that are nothing but their memory; other subclasses may mean something else by it."""
 
+_CONVERSION_BYTES = 2**20
+"""Memory for copies of CSR rows that are not as the extension reads them."""
+
 _NAMES = {"avx512": "AVX-512", "avx2": "AVX2"}
 _BASELINES = {"x86_64": "SSE2", "AMD64": "SSE2", "aarch64": "NEON", "arm64": "NEON"}
 
@@ -199,8 +202,13 @@ class Predictor:
             return None
         packed = self._packed or self._pack()
         F = np.empty((X.shape[0], self._n_outputs), self._dtype)
-        values = X.data if scaling is None else X.data * scaling.factor[X.indices]
-        values = np.ascontiguousarray(values, self._dtype)
-        indices, indptr = np.ascontiguousarray(X.indices, np.int32), np.ascontiguousarray(X.indptr, np.int64)
-        packed.predict_csr(values, indices, indptr, F, n_threads or _THREADS)
+        converts = scaling is not None or X.data.dtype != self._dtype or X.indices.dtype != np.int32
+        row_bytes = 8 + (24 * X.nnz // max(1, X.shape[0]) if converts else 0)
+        for rows in arrays.blocks(X.shape[0], row_bytes, _CONVERSION_BYTES):
+            indptr = X.indptr[rows.start : rows.stop + 1].astype(np.int64)
+            part = slice(indptr[0], indptr[-1])
+            values = X.data[part] if scaling is None else X.data[part] * scaling.factor[X.indices[part]]
+            values = np.ascontiguousarray(values, self._dtype)
+            indices = np.ascontiguousarray(X.indices[part], np.int32)
+            packed.predict_csr(values, indices, indptr - indptr[0], F[rows], n_threads or _THREADS)
         return F
