@@ -58,7 +58,7 @@ class Task:
 
 
 TASKS = {
-    "magic": Task(C=30, gamma=0.1, ratio=0.005, slow_rows=3804),
+    "magic": Task(C=30, gamma=0.1, ratio=0.008, slow_rows=3804),
     "letters": Task(C=30, gamma=0.15, ratio=0.08, slow_rows=1000),
     "mnist": Task(C=10, gamma=0.02, ratio=0.012, slow_rows=150),
 }
