@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from svmpress.compress import compress
+from svmpress.compression import compress
 from svmpress.errors import InputError
 from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
 

@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import train_test_split
 
 from svmpress import formats, plots
-from svmpress.compress import compress
+from svmpress.compression import compress
 from svmpress.errors import InputError, MissingExtraError
 from svmpress.model import KernelModel
 from svmpress.train import train

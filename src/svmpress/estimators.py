@@ -2,7 +2,7 @@
 
     fit:  estimator -> clone -> fit -> compress() -> model_          predict:  model_.predict
 
-They do nothing that :func:`svmpress.compress.compress` does not do; they make it a step of a ``Pipeline``, a subject of
+They do nothing that :func:`svmpress.compress` does not do; they make it a step of a ``Pipeline``, a subject of
 ``GridSearchCV``, and something to ``clone`` and to pickle. The budget is one of ``vectors``, ``ratio``, ``max_bytes``,
 ``max_latency`` and ``max_drop``, a tenth of the vectors when none is given.
 """
@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmpress.arrays import Rows
-from svmpress.compress import Compression, compress
+from svmpress.compression import Compression, compress
 from svmpress.model import KernelModel
 from svmpress.problem import Layout, Method
 
@@ -124,9 +124,9 @@ class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
         What is fitted and compressed: an SVM that svmpress reads, or a Pipeline of a scaler and one; ``SVC()`` by
         default.
     vectors, ratio, max_bytes, max_latency, max_drop
-        The budget, at most one of them; a tenth of the vectors by default. See :func:`svmpress.compress.compress`.
+        The budget, at most one of them; a tenth of the vectors by default. See :func:`svmpress.compress`.
     method, layout, device, random_state
-        As for :func:`svmpress.compress.compress`.
+        As for :func:`svmpress.compress`.
 
     Attributes
     ----------

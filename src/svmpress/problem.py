@@ -1,7 +1,7 @@
 """What a compression method is given, and what it gives back.
 
 A method sees rows that are already scaled, targets that are the source's decision values, and the source's expansion;
-it never sees files, estimators or budgets. :mod:`svmpress.compress` builds the problem and wraps the outcome.
+it never sees files, estimators or budgets. :mod:`svmpress.compression` builds the problem and wraps the outcome.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> Report:
     """Compress, save, and say what came out."""
     from svmpress import formats
-    from svmpress.compress import compress
+    from svmpress.compression import compress
 
     form = destination(args.output, args.format, args.model, args.data)
     source = formats.load(args.model)

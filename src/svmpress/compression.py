@@ -27,8 +27,8 @@ from svmpress.model import KernelModel
 from svmpress.paper import LarsSVM, Paper
 from svmpress.problem import Layout, Method, Outcome, Problem, Progress
 from svmpress.refine import TracePoint
-from svmpress.scoring import SizePoint, search_size
 from svmpress.select import SelectionPath
+from svmpress.sizing import SizePoint, search_size
 
 METHODS: dict[str, type[Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
 """Methods by name; ``method=`` also takes an instance, for example ``Paper(target="decision")``."""

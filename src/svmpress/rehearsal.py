@@ -1,0 +1,65 @@
+"""A rehearsal: the source trained again without the rows that judge.
+
+Choices are made on held-out rows, but rows that the source was trained on are not held out from *it*: its decision
+values near them already carry their labels, so a closer copy of the source looks better there than it is on new rows.
+Where y is given, the choices are therefore rehearsed: an SVM with the source's kernel and C is trained on the other
+rows alone, *it* is compressed, and the held-out rows judge that. What wins is then done to the source itself.
+
+C need not be known. A coefficient of a C-SVM is at most C, and if none reaches it, any C at least as large as the
+largest gives the same machine; so the largest coefficient of the source is a C that would have made it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.svm import SVC
+
+from svmpress import arrays
+from svmpress.decoders import PairDAG, PairVote, Sign
+from svmpress.formats import from_estimator
+from svmpress.kernels import Kernel
+from svmpress.problem import Problem
+
+_MOST_ROWS = 10_000
+"""Rows of a rehearsal: training grows faster than their number."""
+_KERNELS = ("rbf", "poly", "sigmoid", "linear")
+
+
+def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
+    """Return the problem of compressing an SVM like the source, trained on these rows alone; None where it cannot be.
+
+    Parameters
+    ----------
+    problem : Problem
+        With rows.
+    rows : (k,)
+        Positions of the rows to train on, of which at most 10,000 are used.
+
+    Returns
+    -------
+    Problem or None
+        None for regressors and one-class models, without y, for kernels that scikit-learn's SVC does not have, and if
+        a class is missing from the rows.
+    """
+    source = problem.source
+    known = isinstance(source.decoder, Sign | PairVote | PairDAG) and source.task == "classification"
+    if problem.y is None or problem.rows is None or not known or source.kernel.name not in _KERNELS:
+        return None
+    if len(rows) > _MOST_ROWS:
+        rows = np.sort(np.random.default_rng(problem.seed).permutation(rows)[:_MOST_ROWS])
+    X, y = arrays.take(problem.rows, rows), problem.y[rows]
+    assert source.classes_ is not None
+    if len(np.unique(y)) < source.classes_.size:
+        return None
+    largest = float(np.abs(source.expansion.coef).max(initial=0.0))
+    svc = SVC(C=largest or 1.0, cache_size=500, **_sklearn_kernel(source.kernel)).fit(X, y)
+    again = from_estimator(svc)
+    model = replace(again, decoder=source.decoder)
+    return replace(problem, source=model, rows=X, y=y)
+
+
+def _sklearn_kernel(kernel: Kernel) -> dict[str, object]:
+    return {"kernel": kernel.name, **kernel.params}
