@@ -99,6 +99,21 @@ def test_sparse_formats_become_csr_and_duplicates_are_summed_without_touching_th
     assert check_rows(sparse.coo_array(np.eye(2, dtype=int))).dtype == np.float64
 
 
+def test_sparse_indices_become_32_bit_where_they_fit(sparse_rows):
+    wide = sparse.csr_array(
+        (sparse_rows.data, sparse_rows.indices.astype(np.int64), sparse_rows.indptr.astype(np.int64)),
+        shape=sparse_rows.shape,
+    )
+    assert wide.indices.dtype == np.int64
+    rows = check_rows(wide)
+    assert rows.indices.dtype == rows.indptr.dtype == np.int32
+    assert wide.indices.dtype == np.int64
+    assert np.shares_memory(rows.data, wide.data)
+    np.testing.assert_array_equal(rows.toarray(), sparse_rows.toarray())
+    vast = sparse.csr_array((np.ones(1), np.array([2**40]), np.array([0, 1])), shape=(1, 2**41))
+    assert check_rows(vast).indices.dtype == np.int64
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Products
 # ---------------------------------------------------------------------------------------------------------
