@@ -152,7 +152,7 @@ def _as_csr(X: Any) -> Rows:
         X = X.copy()
         X.sum_duplicates()
     if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
-        # scikit-learn's solvers take 32-bit indices only; the values are shared, and the caller's matrix stays as it was
+        # scikit-learn's solvers take no others; the values are shared, and the caller's matrix stays as it was
         X = sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     return X
 
