@@ -3,7 +3,7 @@
 Selection regresses targets on the columns of a kernel matrix ``K = k(R, S)``, rows ``R`` (n, d) against candidates
 ``S`` (p, d), with the penalty ``ridge · aᵀ k(S, S) a``. All that LARS asks of the problem is
 
-    Gram matrix     KᵀK + ridge · k(S, S)   (p, p), by columns
+    Gram matrix     KᵀK + ridge · k(S, S)   (p, p), by columns, and its diagonal
     correlations    Kᵀ T                    (p, M), once
 
 so neither it nor K is ever formed whole: K is kept as far as the memory cap allows and computed again, block by block,
@@ -54,7 +54,7 @@ class GramColumns:
         self.kernel, self.ridge = kernel, ridge
         self._rows, self._candidates = backend.asarray(rows), backend.asarray(candidates)
         n, p = rows.shape[0], candidates.shape[0]
-        self._blocks = list(arrays.blocks(n, 8 * 4 * p, max(2**26, max_bytes // 8)))
+        self._blocks = list(arrays.blocks(n, 8 * 4 * p, max_bytes // 8))
         self._kept: list[Array] = []
         used = 0
         for block in self._blocks:  # keep the first blocks of K, as many as fit
@@ -62,6 +62,7 @@ class GramColumns:
             if used > max_bytes - max_bytes // 4:
                 break
             self._kept.append(self.kernel.gram(arrays.take(self._rows, block), self._candidates))
+        self._squares: Floats | None = None
         self.is_cached = len(self._kept) == len(self._blocks)
         """Whether all of K is in memory, so that a column costs a product and nothing else."""
 
@@ -79,12 +80,27 @@ class GramColumns:
 
     def correlations(self, targets: Floats) -> Floats:
         """Return ``KᵀT``, (p, M), for targets (n, M)."""
-        total = np.zeros((self.n_candidates, targets.shape[1]))
+        total, squares = np.zeros((self.n_candidates, targets.shape[1])), np.zeros(self.n_candidates)
         for block, K in self._kernel_blocks():
             xp = arrays.namespace(K)
             T = xp.asarray(np.ascontiguousarray(targets[block]), device=arrays.device_of(K))
             total += arrays.to_numpy(xp.matmul(K.T, T))
+            squares += arrays.to_numpy(xp.sum(K * K, axis=0))  # asked for next: it saves `diagonal` a pass
+        self._squares = squares
         return total
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of the Gram matrix, (p,)."""
+        if self._squares is None:
+            self.correlations(np.zeros((self._rows.shape[0], 1)))
+        assert self._squares is not None
+        if not self.ridge:
+            return self._squares
+        own = []
+        for some in arrays.blocks(self.n_candidates, 1, 64):  # a kernel gives its diagonal only as part of a matrix
+            S = arrays.take(self._candidates, some)
+            own.append(np.diagonal(arrays.to_numpy(self.kernel.gram(S, S))))
+        return self._squares + self.ridge * np.concatenate(own)
 
     def kernel_times(self, coef: Floats) -> Floats:
         """Return ``K a``, (n, M), for coefficients (p, M)."""
@@ -121,3 +137,7 @@ class DenseColumns:
     def columns(self, which: NDArray[np.intp]) -> Floats:
         """Return the columns ``which`` of the Gram matrix, (p, len(which))."""
         return self._gram[:, which]
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of the Gram matrix, (p,)."""
+        return np.diagonal(self._gram)

@@ -13,8 +13,10 @@ and the next candidate is the one whose length first equals the common one: the 
     (||U_j||² - λ²) s² - 2 (C_j·U_j - λ²) s + ||C_j||² - λ² = 0.
 
 With M = 1 this is LARS; with more it is its multi-response form (Similä and Tikka 2007), in which a candidate enters
-for all outputs at once. Nothing is ever dropped, so k steps select exactly k candidates. All tolerances are relative:
-scaling targets or kernel changes nothing.
+for all outputs at once. Nothing is ever dropped, so k steps select exactly k candidates. The least-squares fits come
+from a Cholesky factor L of the active part of the Gram matrix that grows by a row a step; ``L⁻¹ Ω_AᵀΩ`` also tells how
+far every candidate is from the span of the active ones, and those that depend on them are left out before they tie. All
+tolerances are relative: scaling targets or kernel changes nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from svmpress.errors import InputError
 from svmpress.select.path import Floats, SelectionPath, SelectionStatus
 
 _DEPENDENT = 1e-11
-"""A candidate whose squared distance from the active span is below this share of its squared length is skipped."""
+"""A candidate is out once its squared distance from the active span is below this share of its squared length."""
 _EXACT = 1e-12
 """Correlations below this share of the first one are rounding."""
 _PREFETCH = 12
@@ -48,6 +50,9 @@ class Columns(Protocol):
 
     def columns(self, which: NDArray[np.intp]) -> Floats:
         """Return columns of the Gram matrix, (p, len(which))."""
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of the Gram matrix, (p,)."""
 
 
 class _Fetcher:
@@ -67,7 +72,7 @@ class _Fetcher:
         return self._ahead.pop(j)
 
 
-def lars_path(  # noqa: PLR0915 - one loop, told in order
+def lars_path(
     gram: Columns,
     correlations: Floats,
     m: int,
@@ -111,44 +116,41 @@ def lars_path(  # noqa: PLR0915 - one loop, told in order
         raise InputError(f"{p} correlations for {gram.n_candidates} candidates")
     size = min(m, p)
     order: list[int] = []
-    G = np.empty((size, p))  # rows are Gram columns of the active candidates
-    L = np.zeros((size, size))
-    B = np.zeros((size, n_outputs))
+    W = np.empty((size, p))  # L⁻¹ Ω_AᵀΩ: its columns of active candidates are the rows of the Cholesky factor L
     C0 = np.empty((size, n_outputs))
     steps, errors = np.empty(size), np.empty(size)
-    open_ = np.ones(p, dtype=bool)  # may still be selected
+    squares = gram.diagonal()
+    unexplained = squares.copy()  # squared distance of each candidate from the span of the active ones
     fetch = _Fetcher(gram)
     lengths = np.linalg.norm(C, axis=1)
     first = float(lengths.max(initial=0.0))
     error, status = float(total), SelectionStatus.COMPLETE
-    candidate = int(np.argmax(lengths))
+    open_ = unexplained > 0  # may still be selected
+    candidate = _next_longest(lengths, open_)
 
     while len(order) < size:
-        k = len(order)
         if not open_.any():
             status = SelectionStatus.DEPENDENT
             break
         if lengths[candidate] <= _EXACT * first:
             status = SelectionStatus.EXACT
             break
+        k = len(order)
         open_[candidate] = False
         column = fetch(candidate, np.where(open_, lengths, -np.inf))
-        row = solve_triangular(L[:k, :k], column[order], lower=True, check_finite=False) if k else np.empty(0)
-        pivot = column[candidate] - row @ row
-        if pivot <= _DEPENDENT * column[candidate]:  # adds nothing that is not there: skip it for good
-            candidate = _next_longest(lengths, open_)
-            continue
-        L[k, :k], L[k, k], G[k], C0[k] = row, np.sqrt(pivot), column, correlations[candidate]
+        row = W[:k, candidate]
+        W[k] = (column - row @ W[:k]) / np.sqrt(column[candidate] - row @ row)
+        C0[k] = correlations[candidate]
         order.append(candidate)
         k += 1
+        unexplained -= W[k - 1] ** 2
+        open_ &= unexplained > _DEPENDENT * squares  # the others add nothing that is not there: out for good
 
-        half = solve_triangular(L[:k, :k], C[order], lower=True, check_finite=False)
-        D = solve_triangular(L[:k, :k], half, lower=True, trans="T", check_finite=False)
-        U = G[:k].T @ D
+        half = solve_triangular(W[:k, order].T, C[order], lower=True, check_finite=False)
+        U = W[:k].T @ half
         active_length = float(lengths[order].max())
         step, candidate = _first_to_tie(C, U, active_length, open_)
-        error -= (2 * step - step * step) * float(np.sum(D * C[order]))
-        B[:k] += step * D
+        error -= (2 * step - step * step) * float(np.sum(half * half))
         C -= step * U
         lengths = np.linalg.norm(C, axis=1)
         steps[k - 1], errors[k - 1] = step, error
@@ -162,7 +164,7 @@ def lars_path(  # noqa: PLR0915 - one loop, told in order
         order=np.array(order, dtype=np.intp),
         error=errors[:k].copy(),
         steps=steps[:k].copy(),
-        factor=L[:k, :k].copy(),
+        factor=np.tril(W[:k, order].T),
         correlations=C0[:k].copy(),
         total=float(total),
         status=status,
@@ -177,15 +179,15 @@ def _first_to_tie(C: Floats, U: Floats, length: float, open_: NDArray[np.bool_])
     """Return the smallest step at which a candidate's correlation is as long as the active ones', and who it is."""
     if not open_.any():
         return 1.0, 0
-    square = length * length
-    a = np.einsum("ij,ij->i", U, U) - square
-    half_b = np.einsum("ij,ij->i", C, U) - square  # the equation is a s² - 2 half_b s + c = 0
-    c = np.minimum(np.einsum("ij,ij->i", C, C) - square, 0.0)
-    # c <= 0: at s = 0 nobody is longer than the active ones. The wanted root is the one where the difference of squared
-    # lengths turns positive; in this form it stays accurate when a is near 0.
+    square = length * length  # relative to it, so that no scale of the problem over- or underflows
+    a = np.einsum("ij,ij->i", U, U) / square - 1
+    half_b = np.einsum("ij,ij->i", C, U) / square - 1  # the equation is a s² - 2 half_b s + c = 0
+    c = np.minimum(np.einsum("ij,ij->i", C, C) / square - 1, 0.0)
+    # c <= 0: at s = 0 nobody is longer than the active ones. The wanted root, where the difference of squared lengths
+    # turns positive, is (half_b + root) / a; of its two forms each takes the one whose terms have the same sign.
     root = np.sqrt(np.maximum(half_b * half_b - a * c, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        s = np.where(half_b < root, c / (half_b - root), np.inf)
+        s = np.where(half_b > 0, (half_b + root) / a, c / (half_b - root))
     s = np.where(open_ & (s >= 0), s, np.inf)
     best = int(np.argmin(s))
     if not s[best] < 1.0:  # no one ties before the least-squares fit: go there, then on with the longest that is left

@@ -61,7 +61,7 @@ class SelectionPath:
     error : (m,)
         The sum of squares left after 1, ..., m vectors with the selector's own coefficients.
     steps : (m,)
-        How far each step went towards the least-squares fit on its active vectors, in (0, 1].
+        How far each step went towards the least-squares fit on its active vectors, in [0, 1].
     factor : (m, m)
         Lower Cholesky factor of the Gram matrix of the selected vectors, in order.
     correlations : (m, M)
