@@ -24,12 +24,12 @@ _OUTPUTS = 16
 
 
 def kmeans_centres(rows: Rows, m: int, seed: int) -> Floats:
-    """Return the centres of m clusters, (m, d); distinct rows where there are no more than m.
+    """Return the centres of m clusters, (m, d); the rows themselves where there are no more than m.
 
     Examples
     --------
-    >>> kmeans_centres(np.array([[0.0], [0.1], [5.0]]), 2, seed=0).round(2).ravel().tolist()
-    [0.05, 5.0]
+    >>> kmeans_centres(np.arange(200.0).reshape(100, 2), 3, seed=0).shape
+    (3, 2)
     """
     rng = np.random.default_rng(seed)
     rows = _sample(rows, max(_SAMPLE, 10 * m), rng)
