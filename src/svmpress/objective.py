@@ -278,7 +278,7 @@ class ProjectedError:
             active = everything if self.mask is None else np.append(np.flatnonzero(self.mask[:, p]), size - 1)
             N = base * self._part(total, active)
             for g in np.flatnonzero(self._weights[:, p] > base):
-                N += (self._weights[g, p] - base) * self._part(grams[g, ...], active)
+                N += float(self._weights[g, p] - base) * self._part(grams[g, ...], active)
             columns.append(self._solve_one(N, R[:, p : p + 1], float(self._ridge[p]), active))
         return self._split(xp.concat(columns, axis=1))
 
