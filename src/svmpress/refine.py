@@ -92,6 +92,8 @@ class _Watcher:
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         value, gradient = self._function(x)
+        if not self.best.size:
+            self.best = x.copy()  # the start, which is kept even where the objective is not finite
         if not np.isfinite(value) or not np.isfinite(gradient).all():
             return np.inf, np.zeros_like(x)  # a step too far: the line search comes back
         if value < self.best_value:
@@ -115,7 +117,7 @@ class _Watcher:
 
 
 def _minimise(watch: _Watcher, x0: Floats, method: str, max_iter: int, tol: float) -> RefineStatus:
-    """Run SciPy's optimiser until it converges; a line search that fails early is restarted from the best point."""
+    """Run SciPy's optimiser until it converges; conjugate gradient starts again where its line search failed."""
     options = {
         "L-BFGS-B": {"maxcor": 10, "maxfun": 10**9, "ftol": tol, "gtol": 0.0, "maxls": 30},
         "CG": {"gtol": 0.0},
@@ -133,11 +135,12 @@ def _minimise(watch: _Watcher, x0: Floats, method: str, max_iter: int, tol: floa
                 callback=watch.iterated,
                 options={**options, "maxiter": max_iter - begun},
             )
+            if watch.n_iter >= max_iter:
+                break
             x = watch.best
             fell = before - watch.best_value
-            if watch.n_iter - begun < 2 or (np.isfinite(before) and fell <= 10 * tol * abs(before)):
-                return RefineStatus.CONVERGED
-            if method == "L-BFGS-B" and watch.n_iter < max_iter:
+            few = watch.n_iter - begun < 2 or (np.isfinite(before) and fell <= 10 * tol * abs(before))
+            if few or method == "L-BFGS-B":
                 return RefineStatus.CONVERGED
     except _OutOfTimeError:
         return RefineStatus.OUT_OF_TIME
