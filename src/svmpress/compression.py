@@ -58,7 +58,7 @@ class Compression:
     Parameters
     ----------
     model : KernelModel
-        The small model.
+        The small model, in the precision of the source.
     source : KernelModel
         What it was made from.
     budget : Budget
@@ -254,6 +254,8 @@ def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Com
         probability=source.probability if outcome.decoder is None else {},
         provenance={**source.provenance, "compressed_from": source.n_vectors},
     )
+    if source.expansion.coef.dtype == np.float32:  # as max_bytes counted; methods compute in double precision
+        model = model.astype(np.float32)
     fewer = outcome.expansion.n_vectors < m
     return Compression(
         model,
