@@ -6,8 +6,8 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
 
 1. **Starts** (k-means centres, rows picked by multi-output LARS, a smaller model grown) are refined briefly; the best
    goes on.
-2. **Settings** are tried from there, each kept only if it helps: a kernel width that is learned, the relevance of pairs
-   (a one-vs-one machine listens less to rows of other classes than its two), a stronger ridge.
+2. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
+   less to rows of other classes than its two), a kernel width that is learned, a stronger ridge.
 3. **Finishes**, kept only if they help: margins instead of values (the source's, or those of the labels).
 4. **K outputs** instead of K(K-1)/2, with an Argmax decoder, if it is cheaper and no worse.
 
@@ -39,7 +39,7 @@ from svmpress.scoring import Judge, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.select.starts import kmeans_centres, lars_rows
 
-_MOST_WORK = 4e12
+_MOST_WORK = 2.5e12
 """Floating-point operations of one compression: about a minute on two cores."""
 _LEAST_WORK = 1e11
 _EVALUATION = 2e10
@@ -209,19 +209,23 @@ class _Run:
         n = self.rows.shape[0]
         some = self._sample(n, setting)
         whole = Scene.of(problem)
-        scene = whole if len(some) == n else Scene.of(problem, some)
+        scene = whole if len(some) == n else whole.subset(some)
         if len(some) < n:
             self.notes.append(f"the descent ran on {len(some):,} of {n:,} rows, the last steps on all of them")
-        if choice.decoder is not None:
+        narrow = choice.decoder is not None
+        if narrow:
             whole, scene = whole.narrowed(), scene.narrowed()
-        steps = self._steps(0.4, scene.n, setting, 20, 120)
+        steps = self._steps(0.4, scene.n, setting, 15, 120)
         fit = scene.project(choice.vectors, choice.kernel, setting, steps, "descent", self.mask)
         self.trace["descent"] = fit.trace
         if scene is not whole:
             last = self._steps(0.15, n, setting, 3, 30)
             fit = whole.project(fit.vectors, fit.kernel, setting, last, "all rows", self.mask)
             self.trace["all rows"] = fit.trace
-        if choice.by_labels is not None:
+        if narrow:
+            fit = whole.polish_rivals(fit, setting, choice.finish_steps, "finish")
+            self.trace["finish"] = fit.trace
+        elif choice.by_labels is not None:
             fit = whole.polish(fit, choice.by_labels, setting, choice.finish_steps, "finish", self.mask)
             self.trace["finish"] = fit.trace
         return fit
@@ -268,7 +272,7 @@ class _Run:
         return starts
 
     def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting) -> _Tried:
-        steps = self._steps(0.03, scene.n, setting, 8, 20)
+        steps = self._steps(0.03, scene.n, setting, 5, 20)
         tried = {}
         for name, V in self._starts(scene).items():
             fit = scene.project(V, self.problem.source.kernel, setting, steps, f"start: {name}", self.mask)
@@ -284,7 +288,7 @@ class _Run:
         plain = None
         for ladder in self._ladders(scene):
             for name, change in ladder:
-                steps = self._steps(0.03, scene.n, setting, 8, 20)
+                steps = self._steps(0.03, scene.n, setting, 4, 20)
                 if plain is None:
                     plain = self._continued(scene, judge, best, setting, steps)
                 changed = replace(setting, **change)
@@ -303,12 +307,12 @@ class _Run:
     def _ladders(self, scene: Scene) -> list[list[tuple[str, dict[str, Any]]]]:
         """Return the changes of setting to try; along each ladder only as far as they help."""
         ladders: list[list[tuple[str, dict[str, Any]]]] = []
-        if self.problem.source.kernel.params.get("gamma", 0) > 0:
-            ladders.append([("learning the kernel width", {"width": True})])
         if scene.pairwise and 8 * scene.n_classes * self.m**2 < self.problem.max_bytes:
             weights = (0.1, 0.01, 0.001) if self.mask is None else (0.001,)
             name = "weight {:g} for rows of neither class of a pair"
             ladders.append([(name.format(weight), {"relevance": weight}) for weight in weights])
+        if self.problem.source.kernel.params.get("gamma", 0) > 0:
+            ladders.append([("learning the kernel width", {"width": True})])
         ladders.append([("a stronger ridge", {"ridge": 1e-5}), ("a still stronger ridge", {"ridge": 1e-4})])
         return ladders
 
@@ -316,7 +320,7 @@ class _Run:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""
         if scene.n_classes < 2:
             return choice
-        first = self._steps(0.02, scene.n, choice.setting, 5, 10)
+        first = self._steps(0.02, scene.n, choice.setting, 3, 10)
         score = best.score
         for by_labels in (False, True) if scene.labels is not None else (False,):
             name = "margins of the labels" if by_labels else "margins of the source"
@@ -339,14 +343,15 @@ class _Run:
         if not scene.pairwise or self.mask is not None or classes is None or scene.n_classes < 4:
             return None
         setting = replace(choice.setting, relevance=1.0)
-        steps = self._steps(0.03, scene.n, setting, 8, 20)
+        steps = self._steps(0.02, scene.n, setting, 5, 20)
         fit = scene.narrowed().project(best.fit.vectors, best.fit.kernel, setting, steps, "one output a class", None)
+        fit = scene.polish_rivals(fit, setting, 3 * steps, "one output a class")
         narrow = self._judged(judge, fit, Argmax(classes))
         if narrow.score < best.score:
             self.notes.append(f"one output a class: not used ({best.score:.4f} -> {narrow.score:.4f})")
             return None
         self.notes.append(f"one output a class: cheaper and no worse ({best.score:.4f} -> {narrow.score:.4f})")
-        return _Choice(fit.vectors, fit.kernel, setting, decoder=Argmax(classes))
+        return _Choice(fit.vectors, fit.kernel, setting, finish_steps=3 * steps, decoder=Argmax(classes))
 
 
 def _centres(X: Rows, k: int, seed: int, others: Rows) -> Floats:

@@ -14,8 +14,8 @@ from svmpress import arrays
 from svmpress.arrays import Array, Rows
 from svmpress.decoders import Decoder, PairDAG, PairVote
 from svmpress.kernels import Kernel
-from svmpress.losses import MarginLoss, sides_of
-from svmpress.objective import ExpansionObjective, Floats, Parameters, ProjectedError
+from svmpress.losses import MarginLoss, RivalLoss, sides_of
+from svmpress.objective import ExpansionObjective, Floats, Loss, Parameters, ProjectedError
 from svmpress.problem import Problem
 from svmpress.refine import Refined, polish, variable_projection
 
@@ -79,6 +79,12 @@ class Scene:
         backend = problem.backend
         return cls(problem, X, classes[order], labels, F, (backend.asarray(X), backend.asarray(F)))
 
+    def subset(self, which: NDArray[np.intp]) -> Scene:
+        """Return some of the rows, by ascending position."""
+        X, F, backend = arrays.take(self.X, which), self.targets[which], self.problem.backend
+        labels = None if self.labels is None else self.labels[which]
+        return Scene(self.problem, X, self.classes[which], labels, F, (backend.asarray(X), backend.asarray(F)))
+
     @property
     def n(self) -> int:
         """The number of rows."""
@@ -127,10 +133,20 @@ class Scene:
         self, at: Refined, by_labels: bool, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
     ) -> Refined:
         """Go on from a fit with margins instead of values: those of the labels, or the teacher's own."""
-        backend = self.problem.backend
         classes = self.labels if by_labels and self.labels is not None else self.classes
-        sides = backend.asarray(sides_of(classes, self.n_classes, self.pairwise))
-        loss = MarginLoss(sides, self.placed[1], trust=not by_labels)
+        sides = self.problem.backend.asarray(sides_of(classes, self.n_classes, self.pairwise))
+        return self._polish(MarginLoss(sides, self.placed[1], trust=not by_labels), at, setting, steps, stage, mask)
+
+    def polish_rivals(self, at: Refined, setting: Setting, steps: int, stage: str) -> Refined:
+        """Go on from a fit of one output a class until each row's class leads; the true one where it is known."""
+        classes = self.classes if self.labels is None else self.labels
+        own = self.problem.backend.asarray(np.eye(self.n_classes)[classes])
+        return self._polish(RivalLoss(own), at, setting, steps, stage, None)
+
+    def _polish(
+        self, loss: Loss, at: Refined, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
+    ) -> Refined:
+        backend = self.problem.backend
         return polish(
             ExpansionObjective(self.placed[0], loss, self.problem.max_bytes),
             Parameters(at.kernel, *(backend.asarray(a) for a in (at.vectors, at.coef, at.intercept))),
