@@ -224,7 +224,11 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
     y = np.asarray(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if source.classes_ is None:
-        y = np.asarray(y, dtype=np.float64).reshape(n, -1) if y.shape[:1] == (n,) else y
+        try:
+            y = y.astype(np.float64)
+        except (ValueError, TypeError) as e:
+            raise InputError(f"y must be numbers, as the model is a regressor: {e}") from e
+        y = y.reshape(n, -1) if y.shape[:1] == (n,) else y
         if y.shape != (n, source.n_outputs) or not np.isfinite(y).all():
             raise InputError(f"y must be {n} finite values for {n} rows, not an array of shape {y.shape}")
         return y
