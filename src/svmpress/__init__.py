@@ -6,7 +6,7 @@
 >>> X, y = load_digits(return_X_y=True)
 >>> result = svmpress.compress(SVC(gamma=0.001).fit(X, y), X, y, ratio=0.05)
 >>> result.model.n_vectors
-37
+41
 """
 
 from svmpress.budget import Budget
