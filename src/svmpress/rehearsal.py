@@ -46,7 +46,8 @@ def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
     """
     source = problem.source
     known = isinstance(source.decoder, Sign | PairVote | PairDAG) and source.task == "classification"
-    if problem.y is None or problem.rows is None or not known or source.kernel.name not in _KERNELS:
+    kernel = _sklearn_kernel(source.kernel)
+    if problem.y is None or problem.rows is None or not known or kernel is None:
         return None
     if len(rows) > _MOST_ROWS:
         rows = np.sort(np.random.default_rng(problem.seed).permutation(rows)[:_MOST_ROWS])
@@ -55,11 +56,19 @@ def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
     if len(np.unique(y)) < source.classes_.size:
         return None
     largest = float(np.abs(source.expansion.coef).max(initial=0.0))
-    svc = SVC(C=largest or 1.0, cache_size=500, **_sklearn_kernel(source.kernel)).fit(X, y)
+    svc = SVC(C=largest or 1.0, cache_size=500, **kernel).fit(X, y)
     again = from_estimator(svc)
-    model = replace(again, decoder=source.decoder)
+    expansion = again.expansion
+    if isinstance(again.decoder, Sign) and not isinstance(source.decoder, Sign):  # a pair's value has the other sign
+        expansion = replace(expansion, coef=-expansion.coef, intercept=-expansion.intercept)
+    model = replace(again, expansion=expansion, decoder=source.decoder)
     return replace(problem, source=model, rows=X, y=y)
 
 
-def _sklearn_kernel(kernel: Kernel) -> dict[str, object]:
-    return {"kernel": kernel.name, **kernel.params}
+def _sklearn_kernel(kernel: Kernel) -> dict[str, object] | None:
+    """Return the kernel as arguments of SVC; None if it has none such."""
+    degree = kernel.params.get("degree", 0)
+    if kernel.name not in _KERNELS or degree != int(degree):
+        return None
+    whole = {"degree": int(degree)} if "degree" in kernel.params else {}
+    return {"kernel": kernel.name, **kernel.params, **whole}

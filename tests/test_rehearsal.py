@@ -1,0 +1,239 @@
+"""A rehearsal is the source without the rows that judge; scores on them are then those of new rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+
+import svmpress
+from svmpress import rehearsal as module
+from svmpress.arrays import Backend
+from svmpress.decoders import PairDAG, PairVote
+from svmpress.errors import InputError
+from svmpress.kernels import Laplacian
+from svmpress.problem import Problem
+from svmpress.rehearsal import rehearsal
+from svmpress.scoring import Judge, split_rows
+
+
+def problem_of(model, X, y=None) -> Problem:
+    source = svmpress.from_estimator(model) if hasattr(model, "fit") else model
+    if y is not None and source.classes_ is not None:
+        y = np.array([source.classes_.tolist().index(v) for v in np.asarray(y).tolist()])
+    elif y is not None:
+        y = np.asarray(y, dtype=float)[:, None]
+    return Problem(
+        source=source,
+        rows=X,
+        y=y,
+        layout="shared",
+        backend=Backend.of("cpu"),
+        seed=0,
+        max_bytes=2**28,
+        progress=lambda stage, done, total: None,
+    )
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(300, noise=0.3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, y = make_blobs(300, 3, centers=4, cluster_std=4.0, random_state=0)
+    return X / 5, np.array(["d", "a", "c", "b"])[y]
+
+
+SOME = np.arange(0, 300, 2)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"kernel": "rbf", "gamma": 0.7},
+        {"kernel": "poly", "gamma": 0.5, "degree": 2, "coef0": 1.0},
+        {"kernel": "sigmoid", "gamma": 0.1, "coef0": 0.2},
+        {"kernel": "linear"},
+    ],
+    ids=lambda k: k["kernel"],
+)
+def test_it_is_the_svm_that_the_other_rows_would_have_given(moons, blobs, kernel):
+    for X, y in (moons, blobs):
+        svc = SVC(C=2.0, decision_function_shape="ovo", **kernel).fit(X, y)
+        got = rehearsal(problem_of(svc, X, y), SOME)
+        again = SVC(C=2.0, decision_function_shape="ovo", **kernel).fit(X[SOME], y[SOME])
+        np.testing.assert_array_equal(got.rows, X[SOME])
+        np.testing.assert_array_equal(got.source.classes_[got.y], y[SOME])
+        np.testing.assert_allclose(got.source.decision_function(X), again.decision_function(X), rtol=1e-6, atol=1e-6)
+        np.testing.assert_array_equal(got.source.predict(X), again.predict(X))
+
+
+def test_an_unknown_c_is_one_that_would_have_made_the_source():
+    X, y = make_circles(200, factor=0.4, noise=0.05, random_state=0)
+    hard = SVC(C=1e8, gamma=1.0, tol=1e-6).fit(X, y)  # no coefficient comes near it
+    C = np.abs(hard.dual_coef_).max()
+    assert C < 1e4
+    same = SVC(C=C, gamma=1.0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(same.decision_function(X), hard.decision_function(X), atol=1e-3)
+    got = rehearsal(problem_of(hard, X, y), np.arange(0, 200, 2))
+    assert np.mean(got.source.predict(X) == y) == 1.0
+
+
+def test_a_nu_svm_is_a_c_svm_with_the_c_of_its_coefficients(moons):
+    X, y = moons
+    nu = NuSVC(nu=0.4, gamma=1.0, tol=1e-6).fit(X, y)
+    got = rehearsal(problem_of(nu, X, y), np.arange(300))  # no row is left out, so it is the source itself
+    np.testing.assert_allclose(got.source.decision_function(X), nu.decision_function(X), atol=0.02)
+
+
+def test_a_dag_is_rehearsed_as_one(blobs):
+    X, y = blobs
+    source = svmpress.from_estimator(SVC(gamma=0.3).fit(X, y))
+    got = rehearsal(problem_of(source.with_decoder(PairDAG(source.classes_)), X, y), np.arange(300))
+    assert isinstance(got.source.decoder, PairDAG)
+    np.testing.assert_allclose(got.source.decision_values(X), source.decision_values(X), rtol=1e-9)
+
+
+def test_one_vs_one_of_two_classes_keeps_its_sides(moons):
+    X, y = moons
+    pair = OneVsOneClassifier(SVC(gamma=1.0)).fit(X, y)
+    source = svmpress.from_estimator(pair)
+    assert isinstance(source.decoder, PairVote)
+    got = rehearsal(problem_of(source, X, y), SOME)
+    assert np.mean(got.source.predict(X) == pair.predict(X)) > 0.9
+    assert np.corrcoef(got.source.decision_values(X)[:, 0], source.decision_values(X)[:, 0])[0, 1] > 0.9
+
+
+def test_classes_in_any_order_keep_their_places(moons, tmp_path):
+    X, y = moons
+    model = svmpress.from_estimator(SVC(gamma=1.0).fit(X, y))
+    f = model.expansion  # as a LibSVM file has it whose first row is of the class 1
+    flipped = replace(
+        model,
+        expansion=replace(f, coef=-f.coef, intercept=-f.intercept),
+        decoder=svmpress.Sign(np.array([1, 0])),
+    )
+    got = rehearsal(problem_of(flipped, X, y), SOME)
+    assert got.source.classes_.tolist() == [1, 0]
+    assert np.mean(got.source.predict(X) == model.predict(X)) > 0.9
+
+
+def test_sparse_rows(moons):
+    X, y = np.maximum(moons[0], 0), moons[1]
+    svc = SVC(gamma=1.0).fit(X, y)
+    dense, thin = (rehearsal(problem_of(svc, rows, y), SOME) for rows in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(thin.source.decision_function(X), dense.source.decision_function(X), atol=1e-5)
+
+
+def test_a_degree_written_as_a_fraction_is_whole(moons):
+    X, y = moons
+    source = svmpress.from_estimator(SVC(kernel="poly", degree=2, gamma=1.0).fit(X, y))
+    as_float = replace(source, expansion=replace(source.expansion, kernel=replace(source.kernel, degree=2.0)))
+    assert rehearsal(problem_of(as_float, X, y), SOME) is not None
+    broken = replace(source, expansion=replace(source.expansion, kernel=replace(source.kernel, degree=2.5)))
+    assert rehearsal(problem_of(broken, X, y), SOME) is None
+
+
+def test_there_are_no_more_rows_than_the_limit(moons, monkeypatch):
+    X, y = moons
+    monkeypatch.setattr(module, "_MOST_ROWS", 60)
+    problem = problem_of(SVC(gamma=1.0).fit(X, y), X, y)
+    got, again = (rehearsal(problem, np.arange(300)) for _ in range(2))
+    assert got.rows.shape[0] == 60 == len(got.y)
+    np.testing.assert_array_equal(got.rows, again.rows)
+    assert all((row == X).all(axis=1).any() for row in got.rows)
+    other = rehearsal(replace(problem, seed=1), np.arange(300))
+    assert not np.array_equal(got.rows, other.rows)
+
+
+def test_where_it_cannot_be(moons):
+    X, y = moons
+    svc = SVC(gamma=1.0).fit(X, y)
+    ok = problem_of(svc, X, y)
+    assert rehearsal(ok, SOME) is not None
+    assert rehearsal(replace(ok, y=None), SOME) is None
+    assert rehearsal(replace(ok, rows=None), SOME) is None
+    assert rehearsal(ok, np.flatnonzero(y == 0)) is None  # a class is missing
+    laplacian = replace(ok.source, expansion=replace(ok.source.expansion, kernel=Laplacian(1.0)))
+    assert rehearsal(replace(ok, source=laplacian), SOME) is None
+    assert rehearsal(problem_of(OneVsRestClassifier(SVC()).fit(X, y + 2 * (X[:, 0] > 1)), X, y), SOME) is None
+    assert rehearsal(problem_of(SVR().fit(X, y), X, y), SOME) is None
+    assert rehearsal(problem_of(KernelRidge(kernel="rbf").fit(X, y), X, y), SOME) is None
+    assert rehearsal(problem_of(OneClassSVM().fit(X), X, 2 * y - 1), SOME) is None
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The judge
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_rows_that_the_source_has_seen_flatter_it_and_a_rehearsal_does_not():
+    rng = np.random.default_rng(0)
+    X, y = make_moons(3600, noise=0.2, random_state=1)
+    y = np.where(rng.uniform(size=len(y)) < 0.2, 1 - y, y)  # a fifth of the labels is wrong
+    X, y, X_test, y_test = X[:600], y[:600], X[600:], y[600:]
+    svc = SVC(C=100, gamma=30.0).fit(X, y)  # learns them by heart
+    problem = problem_of(svc, X, y)
+    fit, held = split_rows(600, 0)
+    judge = Judge(problem, held)
+    rehearsed = rehearsal(problem, fit)
+    true = svc.score(X_test, y_test)
+    assert judge.reference.score > true + 0.15
+    assert judge.of(rehearsed.source.expansion).score == pytest.approx(true, abs=0.05)
+
+    # what it is for: the small model is judged as strictly as new rows would
+    small = svmpress.compress(rehearsed.source, rehearsed.rows, vectors=20)
+    honest = judge.of(small.model.expansion, small.model.decoder).score
+    on_new_rows = np.mean(small.model.predict(X_test) == y_test)
+    assert honest == pytest.approx(on_new_rows, abs=0.05)
+    copy = svmpress.compress(svc, X, vectors=200).model
+    assert judge.of(copy.expansion).score > np.mean(copy.predict(X_test) == y_test) + 0.1
+
+
+def test_scores_are_accuracy_r2_or_agreement(moons, blobs, rng):
+    X, y = blobs
+    svc = SVC(gamma=0.5).fit(X, y)
+    small = svmpress.compress(svc, X, y, vectors=5).model
+    with_y, without = Judge(problem_of(svc, X, y), SOME), Judge(problem_of(svc, X), SOME)
+    assert with_y.reference.score == pytest.approx(svc.score(X[SOME], y[SOME]))
+    assert without.reference.score == 1.0
+    assert with_y.of(small.expansion, small.decoder).score == pytest.approx(np.mean(small.predict(X[SOME]) == y[SOME]))
+    agreement = np.mean(small.predict(X[SOME]) == svc.predict(X[SOME]))
+    assert without.of(small.expansion, small.decoder).score == pytest.approx(agreement)
+
+    X = moons[0]
+    y = X[:, 0] ** 2 + 0.1 * rng.standard_normal(300)
+    svr = SVR().fit(X, y)
+    assert Judge(problem_of(svr, X, y), SOME).reference.score == pytest.approx(svr.score(X[SOME], y[SOME]))
+    assert Judge(problem_of(svr, X), SOME).reference.score == 1.0
+
+    detector = OneClassSVM(nu=0.2).fit(X)
+    known = np.where(moons[1] == 1, 1, -1)
+    assert Judge(problem_of(detector, X, known), SOME).reference.score == pytest.approx(
+        np.mean(detector.predict(X[SOME]) == known[SOME])
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "held"), [(2, 1), (50, 20), (1000, 400), (10_000, 2500), (30_000, 6000), (10**6, 10_000)]
+)
+def test_the_rows_are_split_into_two(n, held):
+    fit, judging = split_rows(n, seed=3)
+    assert len(judging) == held
+    assert len(fit) + len(judging) == n
+    assert len(np.union1d(fit, judging)) == n
+    np.testing.assert_array_equal(judging, split_rows(n, seed=3)[1])
+    assert n == 2 or not np.array_equal(judging, split_rows(n, seed=4)[1])
+
+
+def test_one_row_cannot_be_split():
+    with pytest.raises(InputError, match="at least two rows are needed to hold some out"):
+        split_rows(1, 0)
