@@ -29,7 +29,7 @@ def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome
     Sizes double until one is good enough; bisection then narrows the last gap to a tenth. Each size starts from the
     next smaller result where the method can. With y the loss is that of a rehearsal against itself, since the source
     has seen the held-out rows (:mod:`svmpress.rehearsal`). The size that is found is then made from the source on all
-    rows.
+    rows, and grown as long as even so it loses more than allowed.
     """
     rows = problem.rows if problem.rows is not None else problem.source.expansion.vectors
     problem = replace(problem, rows=rows)
@@ -42,16 +42,27 @@ def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome
     curve: dict[int, SizePoint] = {}
     found: dict[int, Outcome] = {}
 
+    def judged(m: int, outcome: Outcome) -> SizePoint:
+        score = judge.of(outcome.expansion, outcome.decoder).score
+        return SizePoint(m, score, reference.score - score)
+
     def good(m: int) -> bool:
         found[m] = _run(way, part, m, found)
-        score = judge.of(found[m].expansion, found[m].decoder).score
-        curve[m] = SizePoint(m, score, reference.score - score)
+        curve[m] = judged(m, found[m])
         return curve[m].drop <= max_drop
 
     n, low, m = problem.source.n_vectors, 0, 2
     while m < n and not good(m):
         low, m = m, 2 * m
-    best = None if m >= n else _run(way, problem, _bisect(low, m, good), found)
+    m = _bisect(low, m, good) if m < n else m
+    best = None
+    while best is None and m < n:
+        made = _run(way, problem, m, found)
+        point = judged(m, made)
+        if point.drop <= max_drop:
+            best = made
+        else:
+            curve[m], m = point, m + max(1, m // 4)
     return best, tuple(curve[k] for k in sorted(curve))
 
 
