@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from svmpress.arrays import to_numpy
-from svmpress.kernels import KERNELS, RBF
+from svmpress.kernels import KERNELS, RBF, Linear, Polynomial
 from svmpress.objective import ExpansionObjective, Parameters, ProjectedError, SquaredError
 from test_kernels import conformance_kernel, fourth_order
 
@@ -153,20 +153,21 @@ def directly(kernel, X, T, V, *, start=None, sizes=None, weights=None, mask=None
     sizes = np.array([len(X)]) if sizes is None else sizes
     W = np.repeat(np.ones((1, T.shape[1])) if weights is None else weights, sizes, axis=0)
     K = kernel.gram(X, V)
-    mean_square = np.mean(kernel.gram(X, V if start is None else start) ** 2)
+    mean_square = np.mean(kernel.gram(X, V if start is None else start) ** 2, axis=None if kernel.bounded else 0)
+    mean_square = np.broadcast_to(mean_square, len(V))
     coef, constants = np.zeros((len(V), T.shape[1])), np.zeros(T.shape[1])
     value = spread = 0.0
     for p in range(T.shape[1]):
         w, active = W[:, p], np.arange(len(V)) if mask is None else np.flatnonzero(mask[:, p])
-        penalty = ridge * mean_square * w.sum()
+        penalty = ridge * mean_square[active] * w.sum()
         columns = K[:, active] if intercept is not None else np.hstack([K[:, active], np.ones((len(X), 1))])
         target = T[:, p] - (0 if intercept is None else intercept[p])
-        above = np.sqrt(penalty) * np.eye(len(active), columns.shape[1])  # nothing on the intercept
+        above = np.sqrt(penalty)[:, None] * np.eye(len(active), columns.shape[1])  # nothing on the intercept
         stacked = np.vstack([np.sqrt(w)[:, None] * columns, above])
         solution = np.linalg.lstsq(stacked, np.append(np.sqrt(w) * target, np.zeros(len(active))))[0]
         coef[active, p] = solution[: len(active)]
         constants[p] = solution[-1] if intercept is None else intercept[p]
-        value += np.sum(w * (columns @ solution - target) ** 2) + penalty * np.sum(coef[:, p] ** 2)
+        value += np.sum(w * (columns @ solution - target) ** 2) + penalty @ coef[active, p] ** 2
         spread += np.sum(w * (T[:, p] - np.average(T[:, p], weights=w)) ** 2)
     return value / spread, coef, constants
 
@@ -246,6 +247,22 @@ def test_a_perfect_fit_has_no_error_and_no_gradient(rng):
     assert np.abs(got.vectors).max() < 1e-6
     np.testing.assert_allclose(got.coef, A, rtol=1e-4)
     np.testing.assert_allclose(got.intercept, b, rtol=1e-4)
+
+
+def test_vectors_of_very_different_length_are_all_of_use(rng):
+    """The values of a polynomial grow with the vector; a ridge to the measure of the longest would silence the rest."""
+    kernel = Polynomial(1.0, 1.0, 4)
+    X = rng.uniform(-1, 1, (60, 2))
+    V = rng.uniform(-1, 1, (15, 2)) * np.logspace(0, 3, 15)[:, None]
+    T = (X[:, :1] - 0.3) ** 2 * X[:, 1:]  # of degree 3, so that 15 vectors of degree 4 in two features hold it
+    assert ProjectedError(kernel, X, T, V).value_and_grad(V).value < 1e-3
+
+
+def test_a_vector_that_says_nothing_gets_no_coefficient(X, T):
+    V = np.vstack([X[:3], np.zeros((1, D))])
+    got = ProjectedError(Linear(), X, T, V).value_and_grad(V)
+    assert np.isfinite(got.coef).all()
+    assert not got.coef[3].any()
 
 
 def test_identical_vectors_share_their_coefficient(X, T):

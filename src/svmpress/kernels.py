@@ -45,6 +45,8 @@ class Kernel(ABC):
     name: ClassVar[str]
     nonnegative: ClassVar[bool] = False
     """Whether the kernel is defined for features >= 0 only."""
+    bounded: ClassVar[bool] = True
+    """Whether values stay within [-1, 1], so that no vector's column outgrows the others'."""
 
     def __post_init__(self) -> None:
         for key, value in self.params.items():
@@ -88,6 +90,7 @@ class Linear(Kernel):
     """``k(x, v) = x·v``."""
 
     name: ClassVar[str] = "linear"
+    bounded: ClassVar[bool] = False
 
     def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102
         return dot(X, V)
@@ -126,6 +129,7 @@ class Polynomial(_Projection):
     """``k(x, v) = (γ x·v + c₀)^p``."""
 
     name: ClassVar[str] = "poly"
+    bounded: ClassVar[bool] = False
     degree: float = 3
 
     def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102

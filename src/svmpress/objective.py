@@ -131,12 +131,14 @@ class Projection:
 class ProjectedError:
     """The weighted squared error with the best coefficients put in.
 
-        E(V) = min_{A, b}  Σ_g Σ_p w_gp Σ_{i in g} (F_ip - T_ip)² + λ_p ||A_p||²,   over its value at the best constants
+        E(V) = min_{A, b}  Σ_g Σ_p w_gp Σ_{i in g} (F_ip - T_ip)² + Σ_jp λ_jp A_jp²,   over its value at the best b alone
 
     Parameters
     ----------
     kernel : Kernel
-        Fixes the ridge: ``λ_p = ridge`` times the mean squared kernel value at ``start``, times the weight of p.
+        Fixes the ridge: ``λ_jp = ridge`` times the mean squared kernel value at ``start``, times the weight of p. The
+        mean is over all vectors, and for kernels without bound over vector j alone: the longest vector of a polynomial
+        may have values that are larger by many orders, and a ridge to its measure would leave the others nothing.
     rows : (n, d)
         Sorted by group.
     targets : (n, M)
@@ -184,8 +186,10 @@ class ProjectedError:
         self._W = self._here(W)
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
-        mean_square = float(self._xp.mean(kernel.gram(sample, start) ** 2))
-        self._ridge = ridge * mean_square * (sizes @ W)
+        mean_square = arrays.to_numpy(self._xp.mean(kernel.gram(sample, start) ** 2, axis=0))
+        if kernel.bounded:
+            mean_square = np.full_like(mean_square, mean_square.mean())
+        self._ridge = ridge * mean_square[:, None] * (sizes @ W)  # (m, M)
 
     def _here(self, a: Any) -> Array:
         return self._xp.asarray(np.asarray(a, dtype=np.float64), device=self._device)
@@ -224,7 +228,7 @@ class ProjectedError:
                 dV = dV + kernel.pullback(X, V, K, G)
                 if width:
                     slope += kernel.pullback_gamma(X, V, K, G)
-        value += float(xp.sum(self._here(self._ridge) * xp.sum(coef * coef, axis=0)))
+        value += float(xp.sum(self._here(self._ridge) * coef * coef))
         return Projection(value / self._scale, dV, slope if width else None, coef, intercept)
 
     def _blocks(
@@ -269,7 +273,7 @@ class ProjectedError:
         everything = np.arange(size)
         if self.mask is None and self.uniform:
             N = xp.sum(grams * self._W[:, 0][:, None, None], axis=0)
-            return self._split(self._solve_one(N, R, float(self._ridge[0]), everything))
+            return self._split(self._solve_one(N, R, self._ridge[:, 0], everything))
         total = xp.sum(grams, axis=0)
         columns = []
         for p in range(self.n_outputs):
@@ -279,7 +283,7 @@ class ProjectedError:
             N = base * self._part(total, active)
             for g in np.flatnonzero(self._weights[:, p] > base):
                 N += float(self._weights[g, p] - base) * self._part(grams[g, ...], active)
-            columns.append(self._solve_one(N, R[:, p : p + 1], float(self._ridge[p]), active))
+            columns.append(self._solve_one(N, R[:, p : p + 1], self._ridge[:, p], active))
         return self._split(xp.concat(columns, axis=1))
 
     def _part(self, N: Array, active: NDArray[np.intp]) -> Array:
@@ -294,16 +298,21 @@ class ProjectedError:
             return solution[:-1, :], self.fixed
         return solution[:-1, :], solution[-1, :]
 
-    def _solve_one(self, N: Array, R: Array, ridge: float, active: NDArray[np.intp]) -> Array:
+    def _solve_one(self, N: Array, R: Array, ridge: Floats, active: NDArray[np.intp]) -> Array:
         """Solve the ridged system of the active unknowns, of which the last is the intercept; the others are 0."""
         xp, size = self._xp, R.shape[0]
         if self.fixed is not None:
             active, N = active[:-1], N[:-1, :-1]
-        # the intercept is not penalised; rounding of the largest entry keeps a singular system solvable
-        rounding = 1e-13 * float(xp.max(xp.linalg.diagonal(N))) if len(active) else 0.0
-        penalty = np.where(active < size - 1, ridge + rounding, rounding)
+        penalty = np.append(ridge, 0.0)[active]  # nothing on the intercept
+        diagonal = np.maximum(arrays.to_numpy(xp.linalg.diagonal(N)) + penalty, 1e-300)
+        penalty = penalty + 1e-13 * diagonal  # rounding keeps a singular system solvable
+        N = N + self._here(np.diag(penalty))
+        # unknowns are measured so that the diagonal is 1: columns of very different size are no trouble then
+        scale = self._here(1 / np.sqrt(diagonal))[:, None]
+        N *= scale
+        N *= scale.T
         some = xp.asarray(active, device=self._device)
-        x = arrays.solve_positive(N + self._here(np.diag(penalty)), xp.take(R, some, axis=0))
+        x = arrays.solve_positive(N, xp.take(R, some, axis=0) * scale) * scale
         if len(active) == size:
             return x
         place = np.zeros((size, len(active)))
