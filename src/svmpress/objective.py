@@ -131,7 +131,7 @@ class Projection:
 class ProjectedError:
     """The weighted squared error with the best coefficients put in.
 
-        E(V) = min_{A, b}  Σ_g Σ_p w_gp Σ_{i in g} (F_ip - T_ip)² + Σ_jp λ_jp A_jp²,   over its value at the best b alone
+        E(V) = min_{A, b}  Σ_g Σ_p w_gp Σ_{i in g} (F_ip - T_ip)² + Σ_jp λ_jp A_jp²,  over its value at the best b alone
 
     Parameters
     ----------
