@@ -1,0 +1,392 @@
+"""The default method: accuracy on rows that nothing was chosen by, on every kind of model and data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import r2_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import SVC, SVR, OneClassSVM
+
+import svmpress
+from svmpress.arrays import Backend
+from svmpress.auto import Auto
+from svmpress.compression import Status
+from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
+from svmpress.formats import save_cost
+from svmpress.paper import LarsSVM
+from svmpress.problem import Problem
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order] / 16, y[order]
+    return X[:900], y[:900], X[900:], y[900:]
+
+
+@pytest.fixture(scope="module")
+def digits_svc(digits):
+    svc = SVC(C=10, gamma=0.5).fit(*digits[:2])
+    assert svc.score(*digits[2:]) > 0.98
+    return svc
+
+
+def rings(n: int, seed: int):
+    """Three classes, one around the other."""
+    rng = np.random.default_rng(seed)
+    y, angle = rng.integers(0, 3, n), rng.uniform(0, 2 * np.pi, n)
+    radius = 1 + y + 0.15 * rng.standard_normal(n)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), y
+
+
+def noisy(n: int, seed: int, flip: float):
+    """Two classes beside a wave, some labels wrong."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, 2))
+    y = (np.sin(2 * X[:, 0]) > 0.8 * X[:, 1]) ^ (rng.uniform(size=n) < flip)
+    return X, np.where(y, "in", "out")
+
+
+def surface(n: int, seed: int):
+    """A regression with noise of standard deviation 0.1."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (n, 2))
+    return X, np.sin(X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(n)
+
+
+def lost(source, small, X, y) -> float:
+    """The accuracy (or R²) that compression costs on these rows."""
+    if y.dtype.kind == "f":
+        return r2_score(y, source.predict(X)) - r2_score(y, small.predict(X))
+    return float(np.mean(source.predict(X) == y) - np.mean(small.predict(X) == y))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Accuracy
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ratio", "points"), [(0.05, 0.02), (0.1, 0.015)])
+def test_digits_keep_their_accuracy(digits, digits_svc, ratio, points):
+    X, y, X_test, y_test = digits
+    losses = []
+    for state in (0, 1):
+        result = svmpress.compress(digits_svc, X, y, ratio=ratio, random_state=state)
+        assert result.model.n_vectors == int(ratio * digits_svc.support_.size + 0.5)
+        losses.append(lost(digits_svc, result.model, X_test, y_test))
+    assert np.mean(losses) <= points
+
+
+def test_it_is_far_better_than_selecting_support_vectors(digits, digits_svc):
+    X, y, X_test, y_test = digits
+    moved = svmpress.compress(digits_svc, X, y, ratio=0.05).model
+    selected = svmpress.compress(digits_svc, ratio=0.05, method=LarsSVM("decision", refit=True)).model
+    assert lost(digits_svc, selected, X_test, y_test) > lost(digits_svc, moved, X_test, y_test) + 0.1
+
+
+@pytest.mark.parametrize(("vectors", "points"), [(7, 0.01), (15, 0.005)])
+def test_rings_are_kept_apart(vectors, points):
+    X, y = rings(600, 0)
+    X_test, y_test = rings(2000, 1)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+    assert svc.score(X_test, y_test) > 0.99
+    small = svmpress.compress(svc, X, y, vectors=vectors).model
+    assert lost(svc, small, X_test, y_test) <= points
+
+
+@pytest.mark.parametrize(("ratio", "points"), [(0.02, 0.03), (0.05, 0.015)])
+def test_wrong_labels_do_not_mislead(ratio, points):
+    X, y = noisy(1000, 0, flip=0.15)
+    X_test, y_test = noisy(4000, 1, flip=0.0)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+    small = svmpress.compress(svc, X, y, ratio=ratio).model
+    assert set(small.predict(X_test)) == {"in", "out"}
+    assert lost(svc, small, X_test, y_test) <= points
+
+
+@pytest.mark.parametrize(("ratio", "points"), [(0.01, 0.03), (0.05, 0.005), (0.1, 0.002)])
+@pytest.mark.parametrize("with_y", [True, False])
+def test_a_regressor_keeps_its_r2(ratio, points, with_y):
+    X, y = surface(600, 0)
+    X_test, y_test = surface(1000, 1)
+    svr = SVR(C=10, gamma=0.3, epsilon=0.05).fit(X, y)
+    small = svmpress.compress(svr, X, y if with_y else None, ratio=ratio).model
+    assert small.task == "regression"
+    assert lost(svr, small, X_test, y_test) <= points
+    assert r2_score(svr.predict(X_test), small.predict(X_test)) > 1 - 2 * points
+
+
+def test_a_one_class_svm_agrees_at_a_tenth(rng):
+    X = rng.standard_normal((500, 3)) * [1, 0.5, 0.2]
+    detector = OneClassSVM(nu=0.2, gamma=0.5).fit(X)
+    X_test = 1.2 * rng.standard_normal((2000, 3)) * [1, 0.5, 0.2]
+    small = svmpress.compress(detector, X, ratio=0.1).model
+    assert small.task == "outlier"
+    assert np.mean(small.predict(X_test) == detector.predict(X_test)) > 0.98
+    without_rows = svmpress.compress(detector, ratio=0.1).model
+    assert np.mean(without_rows.predict(X_test) == detector.predict(X_test)) > 0.93
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        KernelRidge(kernel="laplacian", gamma=0.3, alpha=0.1),
+        KernelRidge(kernel="chi2", gamma=0.3, alpha=0.1),
+        KernelRidge(kernel="poly", gamma=0.3, degree=5, coef0=1.0, alpha=0.1),
+        SVR(kernel="poly", gamma=0.3, degree=5, coef0=1.0),
+        SVR(kernel="sigmoid", gamma=0.1),
+        SVR(kernel="linear"),
+    ],
+    ids=lambda source: f"{type(source).__name__}-{source.kernel}",
+)
+def test_other_kernels_keep_their_r2(source):
+    X, y = surface(300, 0)
+    X_test, y_test = surface(600, 1)
+    if source.kernel == "chi2":
+        X, X_test = X + 3.01, X_test + 3.01  # features >= 0
+    source.fit(X, y)
+    small = svmpress.compress(source, X, y, ratio=0.1).model
+    assert small.n_vectors < 0.11 * len(X)
+    assert small.kernel.name == source.kernel
+    assert lost(source, small, X_test, y_test) <= 0.01
+    assert r2_score(source.predict(X_test), small.predict(X_test)) > 0.99
+    if small.kernel.nonnegative:
+        assert (small.expansion.vectors >= 0).all()
+
+
+def test_several_targets_at_once(rng):
+    X, y = surface(400, 0)
+    Y = np.stack([y, X[:, 0] ** 2, np.cos(X[:, 1])], axis=1)
+    ridge = KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1).fit(X, Y)
+    X_test = surface(500, 1)[0]
+    for labels in (Y, None):
+        small = svmpress.compress(ridge, X, labels, ratio=0.1).model
+        assert small.n_outputs == 3
+        assert r2_score(ridge.predict(X_test), small.predict(X_test)) > 0.99
+
+
+def test_one_vs_rest_stays_one_vs_rest():
+    X, y = rings(600, 0)
+    X_test, y_test = rings(2000, 1)
+    rest = OneVsRestClassifier(SVC(C=10, gamma=1.0)).fit(X, y)
+    result = svmpress.compress(rest, X, y, vectors=15)
+    assert isinstance(result.model.decoder, Argmax)
+    assert lost(rest, result.model, X_test, y_test) <= 0.01
+
+
+# ---------------------------------------------------------------------------------------------------------
+# With less to go by
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_without_labels_and_without_rows(digits, digits_svc):
+    X, _, X_test, y_test = digits
+    no_labels = svmpress.compress(digits_svc, X, ratio=0.1).model
+    assert lost(digits_svc, no_labels, X_test, y_test) <= 0.02
+    no_rows = svmpress.compress(digits_svc, ratio=0.1).model
+    assert lost(digits_svc, no_rows, X_test, y_test) <= 0.03
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, lambda X: X.astype(np.float32)], ids=["csr", "float32"])
+def test_sparse_and_single_precision_rows_are_as_good(form):
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(40, 0.1), size=4)  # words of four topics
+    y = rng.integers(0, 4, 900)
+    X = np.stack([rng.multinomial(30, topics[c]) for c in y]) / 30
+    svc = SVC(C=10, gamma=2.0).fit(form(X[:500]), y[:500])
+    small = svmpress.compress(svc, form(X[:500]), y[:500], vectors=12).model
+    assert isinstance(small.expansion.vectors, np.ndarray)
+    assert np.mean(small.predict(form(X[500:])) == y[500:]) > svc.score(form(X[500:]), y[500:]) - 0.02
+
+
+def test_the_order_of_the_rows_does_not_matter(rng):
+    X, y = rings(600, 0)
+    X_test, y_test = rings(2000, 1)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+    for order in (np.argsort(y, kind="stable"), rng.permutation(600), np.argsort(X[:, 0])):
+        small = svmpress.compress(svc, X[order], y[order], vectors=10).model
+        assert lost(svc, small, X_test, y_test) <= 0.015
+
+
+def test_fewer_rows_than_vectors_are_told():
+    X, y = rings(600, 0)
+    svc = SVC(C=10, gamma=5.0).fit(X, y)
+    result = svmpress.compress(svc, X[:10], y[:10], vectors=20)
+    assert result.status is Status.FEWER
+    assert result.model.n_vectors == 10
+    assert "fewer distinct rows" in result.message
+
+
+def test_repeated_rows_do_no_harm():
+    X, y = rings(300, 0)
+    X_test, y_test = rings(2000, 1)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+    small = svmpress.compress(svc, np.repeat(X, 4, axis=0), np.repeat(y, 4), vectors=10).model
+    assert lost(svc, small, X_test, y_test) <= 0.015
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Layouts
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [3, 4, 10])
+def test_the_libsvm_layout_needs_no_copies(digits, n_classes, tmp_path):
+    X, y, X_test, y_test = (part[digits[i // 2 * 2 + 1] < n_classes] for i, part in enumerate(digits))
+    svc = SVC(C=10, gamma=0.5).fit(X, y)
+    result = svmpress.compress(svc, X, y, ratio=0.1, layout="libsvm")
+    small = result.model
+    assert isinstance(small.decoder, PairVote)
+    mask = small.expansion.coef_mask
+    assert mask is not None
+    classes = {tuple(row) for row in pair_mask(np.arange(n_classes), n_classes).tolist()}
+    assert {tuple(row) for row in mask.tolist()} <= classes
+    assert save_cost(small, "libsvm") == small.n_vectors == round(0.1 * svc.support_.size)
+    assert lost(svc, small, X_test, y_test) <= 0.02
+
+    svmpress.save(small, tmp_path / "small.model")
+    again = svmpress.load(tmp_path / "small.model")
+    assert again.n_vectors == small.n_vectors
+    np.testing.assert_array_equal(again.predict(X_test), small.predict(X_test))
+
+
+def test_the_shared_layout_costs_copies_and_no_mask(digits, digits_svc):
+    X, y, *_ = digits
+    small = svmpress.compress(digits_svc, X, y, ratio=0.03).model
+    assert small.expansion.coef_mask is None
+    assert save_cost(small, "libsvm") > small.n_vectors
+
+
+def test_two_classes_need_no_mask_and_no_copies():
+    X, y = noisy(300, 0, flip=0.1)
+    small = svmpress.compress(SVC(gamma=1.0).fit(X, y), X, y, ratio=0.1, layout="libsvm").model
+    assert small.expansion.coef_mask is None
+    assert save_cost(small, "libsvm") == small.n_vectors
+
+
+def test_a_class_without_vectors_is_no_trouble(digits, digits_svc):
+    X, y, X_test, _ = digits
+    small = svmpress.compress(digits_svc, X, y, vectors=6, layout="libsvm").model
+    assert small.n_vectors == 6
+    assert np.isfinite(small.decision_values(X_test)).all()
+
+
+def test_easy_classes_get_one_output_each_where_that_is_no_worse():
+    X, y = make_blobs(600, 4, centers=6, cluster_std=0.5, random_state=2)
+    svc = SVC(gamma=0.1).fit(X, y)
+    result = svmpress.compress(svc, X, y, vectors=12)
+    assert isinstance(result.model.decoder, Argmax)
+    assert result.model.n_outputs == 6
+    assert result.model.expansion.multiply_adds == 12 * (4 + 6)
+    assert np.mean(result.model.predict(X) == y) > 0.99
+    assert any(note.startswith("one output a class: cheaper and no worse") for note in result.notes)
+    dag = svmpress.from_estimator(svc).with_decoder(PairDAG(svc.classes_))
+    assert np.mean(svmpress.compress(dag, X, y, vectors=12).model.predict(X) == y) > 0.99
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The same again, and what it says
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["shared", "libsvm"])
+def test_two_runs_are_bit_equal(layout):
+    X, y = rings(400, 0)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+    one, two = (svmpress.compress(svc, X, y, vectors=8, layout=layout, random_state=4) for _ in range(2))
+    for name in ("vectors", "coef", "intercept"):
+        np.testing.assert_array_equal(getattr(one.model.expansion, name), getattr(two.model.expansion, name))
+    assert one.model.kernel == two.model.kernel
+    assert one.notes == two.notes
+    other = svmpress.compress(svc, X, y, vectors=8, layout=layout, random_state=5)
+    assert not np.array_equal(one.model.expansion.vectors, other.model.expansion.vectors)
+
+
+def test_the_global_random_state_plays_no_part():
+    X, y = rings(300, 0)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+    results = []
+    for seed in (0, 1):
+        np.random.seed(seed)  # noqa: NPY002 - what a user of the old interface does
+        results.append(svmpress.compress(svc, X, y, vectors=6).model.expansion.vectors)
+    np.testing.assert_array_equal(*results)
+
+
+def test_what_was_decided_is_told():
+    X, y = rings(600, 0)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+    result = svmpress.compress(svc, X, y, vectors=8)
+    text = result.summary()
+    for words in (
+        "choices were rehearsed on an SVM like the source, trained on 360 rows",
+        "240 held-out rows",
+        "started from",
+        "k-means centres",
+        "LARS",
+        "learning the kernel width",
+        "weight 0.1 for rows of neither class of a pair",
+        "a stronger ridge",
+        "finish on margins of the source",
+        "finish on margins of the labels",
+    ):
+        assert words in text, words
+    assert "LARS" in result.path
+    assert "descent" in result.trace
+    values = [point.value for point in result.trace["descent"]]
+    assert values[-1] <= values[0]
+
+
+def test_without_labels_nothing_is_rehearsed():
+    X, y = rings(600, 0)
+    text = svmpress.compress(SVC(C=10, gamma=1.0).fit(X, y), X, vectors=8).summary()
+    assert "rehearsed" not in text
+    assert "margins of the labels" not in text
+    assert "margins of the source" in text
+
+
+def test_a_chosen_width_is_that_of_the_model():
+    X, _ = rings(600, 0)
+    y = np.sin(X[:, 0])
+    svr = SVR(C=10, gamma=3.0, epsilon=0.01).fit(X, y)  # far too narrow for so smooth a function
+    result = svmpress.compress(svr, X, y, vectors=6)
+    assert any(note.startswith("learning the kernel width: helps") for note in result.notes)
+    assert result.model.kernel.params["gamma"] < 2.0
+
+
+def test_work_can_be_limited():
+    X, y = rings(600, 0)
+    svc = SVC(C=10, gamma=1.0).fit(X, y)
+
+    def iterations(work):
+        result = svmpress.compress(svc, X, y, vectors=8, method=Auto(work=work))
+        return sum(points[-1].iteration for points in result.trace.values()), result
+
+    few, small = iterations(1e6)
+    many, _ = iterations(1e11)
+    assert few < many
+    X_test, y_test = rings(2000, 1)
+    assert lost(svc, small.model, X_test, y_test) <= 0.1
+
+
+def test_a_smaller_result_is_one_of_the_starts():
+    X, y = rings(600, 0)
+    problem = Problem(
+        source=svmpress.from_estimator(SVC(C=10, gamma=1.0).fit(X, y)),
+        rows=X,
+        y=y,
+        layout="shared",
+        backend=Backend.of("cpu"),
+        seed=0,
+        max_bytes=2**28,
+        progress=lambda stage, done, total: None,
+    )
+    smaller = Auto().run(problem, 6)
+    grown = Auto().run(problem, 9, smaller)
+    assert grown.expansion.n_vectors == 9
+    assert any("the smaller model and more centres" in note for note in grown.notes)
+    assert not any("the smaller model" in note for note in smaller.notes)
