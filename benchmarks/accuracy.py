@@ -63,8 +63,17 @@ def cell(folder: Path, name: str, ratio: float, layout: str, given: str, seed: i
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or os.cpu_count(),
         "version": svmpress.__version__,
+        "code": code(),
         "notes": list(result.notes),
     }
+
+
+def code() -> str:
+    """Return the revision of the code, where it is in a repository."""
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "unknown"
 
 
 def cells(args: argparse.Namespace) -> list[tuple[str, float, str, str, int]]:

@@ -120,5 +120,7 @@ def page(records: Records) -> str:
             "",
             *_cost_table(groups),
             "",
+            f"Revisions of the code: {', '.join(sorted({r['code'] for r in records}))}.",
+            "",
         ]
     )

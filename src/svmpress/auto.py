@@ -8,8 +8,9 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
    goes on.
 2. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
    less to rows of other classes than its two), a kernel width that is learned, a stronger ridge.
-3. **Finishes**, kept only if they help: margins instead of values (the source's, or those of the labels).
-4. **K outputs** instead of K(K-1)/2, with an Argmax decoder, if it is cheaper and no worse.
+3. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
+4. **Finishes**, kept only if they help: margins instead of values (the source's, or those of the labels).
+5. **K outputs** instead of K(K-1)/2, with an Argmax decoder, if it is cheaper and no worse.
 
 Then the source itself is compressed with what was chosen, from the vectors that were found, and the last steps run on
 all rows. The work is bounded: rows are sampled and iterations counted so that the whole costs about as much as training
@@ -35,13 +36,13 @@ from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import Refined, TracePoint
 from svmpress.rehearsal import rehearsal
 from svmpress.scene import Scene, Setting
-from svmpress.scoring import Judge, split_rows
+from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.select.starts import kmeans_centres, lars_rows
 
 _MOST_WORK = 2.5e12
-"""Floating-point operations of one compression: about a minute on two cores."""
-_LEAST_WORK = 1e11
+"""Floating-point operations of one compression: a minute or two on two cores."""
+_LEAST_WORK = 1.5e12
 _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _WORTH_THREADS = 5e8
@@ -80,6 +81,10 @@ class _Choice:
     vectors: Floats
     kernel: Kernel
     setting: Setting
+    steps: int | None = None
+    """Steps of descent; None: as many as the work allows."""
+    ridge: float | None = None
+    """The ridge of the last solve; None: the setting's."""
     by_labels: bool | None = None
     """Which margins the finish uses; None: no finish."""
     finish_steps: int = 0
@@ -89,10 +94,17 @@ class _Choice:
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """A fit and its score on held-out rows; without a judge, the negative objective."""
+    """A fit and what the judge says; without a judge the score is the negative objective."""
 
     fit: Refined
-    score: float
+    verdict: Verdict | None
+
+    @property
+    def score(self) -> float:
+        return -self.fit.value if self.verdict is None else self.verdict.score
+
+    def clearly_beats(self, other: _Tried) -> bool:
+        return self.verdict is not None and other.verdict is not None and self.verdict.clearly_beats(other.verdict)
 
 
 @dataclass(eq=False)
@@ -199,7 +211,7 @@ class _Run:
         if judge is None:
             return _Choice(best.fit.vectors, best.fit.kernel, setting)
         best, setting = self._best_setting(scene, judge, best, setting)
-        choice = _Choice(best.fit.vectors, best.fit.kernel, setting)
+        best, choice = self._best_descent(scene, judge, best, setting)
         narrow = self._fewer_outputs(scene, judge, best, choice)
         return narrow or self._best_finish(scene, judge, best, choice)
 
@@ -215,13 +227,15 @@ class _Run:
         narrow = choice.decoder is not None
         if narrow:
             whole, scene = whole.narrowed(), scene.narrowed()
-        steps = self._steps(0.4, scene.n, setting, 15, 120)
+        steps = self._steps(0.3, scene.n, setting, 15, 200) if choice.steps is None else choice.steps
         fit = scene.project(choice.vectors, choice.kernel, setting, steps, "descent", self.mask)
         self.trace["descent"] = fit.trace
         if scene is not whole:
-            last = self._steps(0.15, n, setting, 3, 30)
+            last = self._steps(0.1, n, setting, 3, 30)
             fit = whole.project(fit.vectors, fit.kernel, setting, last, "all rows", self.mask)
             self.trace["all rows"] = fit.trace
+        if choice.ridge is not None:
+            fit = whole.project(fit.vectors, fit.kernel, replace(setting, ridge=choice.ridge), 0, "ridge", self.mask)
         if narrow:
             fit = whole.polish_rivals(fit, setting, choice.finish_steps, "finish")
             self.trace["finish"] = fit.trace
@@ -237,7 +251,7 @@ class _Run:
         )
 
     def _judged(self, judge: Judge | None, fit: Refined, decoder: Decoder | None = None) -> _Tried:
-        return _Tried(fit, -fit.value if judge is None else judge.of(self._expansion(fit), decoder).score)
+        return _Tried(fit, None if judge is None else judge.of(self._expansion(fit), decoder))
 
     def _starts(self, scene: Scene) -> dict[str, Floats]:
         seed, X = self.problem.seed, scene.X
@@ -313,8 +327,31 @@ class _Run:
             ladders.append([(name.format(weight), {"relevance": weight}) for weight in weights])
         if self.problem.source.kernel.params.get("gamma", 0) > 0:
             ladders.append([("learning the kernel width", {"width": True})])
-        ladders.append([("a stronger ridge", {"ridge": 1e-5}), ("a still stronger ridge", {"ridge": 1e-4})])
+        ladders.append([("a stronger ridge", {"ridge": 1e-5})])
         return ladders
+
+    def _best_descent(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
+        """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
+        total = self._steps(0.25, scene.n, setting, 12, 200)
+        way, done = [(best, 0)], 0
+        for steps in (total // 4, total // 4, total // 2):
+            done += steps
+            way.append((self._continued(scene, judge, way[-1][0], setting, steps), done))
+        peak = max((tried for tried, _ in way), key=lambda tried: tried.score)
+        top, steps = next((tried, steps) for tried, steps in reversed(way) if not peak.clearly_beats(tried))
+        if steps == done:
+            choice = _Choice(top.fit.vectors, top.fit.kernel, setting)
+        else:
+            self.notes.append(f"the descent stops after {steps} steps, before it fits what does not carry over")
+            choice = _Choice(best.fit.vectors, best.fit.kernel, setting, steps=steps)
+        before = top.score
+        for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
+            other = self._continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
+            if other.score > top.score:
+                top, choice = other, replace(choice, ridge=float(ridge))
+        if choice.ridge is not None:
+            self.notes.append(f"last solve with the ridge {choice.ridge:g} ({before:.4f} -> {top.score:.4f})")
+        return top, choice
 
     def _best_finish(self, scene: Scene, judge: Judge, best: _Tried, choice: _Choice) -> _Choice:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""

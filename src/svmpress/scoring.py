@@ -45,6 +45,11 @@ class Verdict:
         """The mean goodness: accuracy, agreement or R²."""
         return float(self.goodness.mean())
 
+    def clearly_beats(self, other: Verdict) -> bool:
+        """Return whether this is better than ``other`` by more than the standard error of the difference."""
+        gain = self.goodness - other.goodness
+        return bool(gain.mean() > gain.std() / np.sqrt(gain.size))
+
 
 class Judge:
     """Scores expansions on held-out rows.
