@@ -20,7 +20,7 @@ from svmpress.errors import InputError
 from svmpress.kernels import Laplacian
 from svmpress.problem import Problem
 from svmpress.rehearsal import rehearsal
-from svmpress.scoring import Judge, split_rows
+from svmpress.scoring import Judge, Verdict, split_rows
 
 
 def problem_of(model, X, y=None) -> Problem:
@@ -237,3 +237,16 @@ def test_the_rows_are_split_into_two(n, held):
 def test_one_row_cannot_be_split():
     with pytest.raises(InputError, match="at least two rows are needed to hold some out"):
         split_rows(1, 0)
+
+
+def test_a_gain_counts_beyond_its_standard_error(rng):
+    base = (rng.uniform(size=400) < 0.8).astype(float)
+    better, luckier = base.copy(), base.copy()
+    better[np.flatnonzero(base == 0)[:20]] = 1
+    luckier[np.flatnonzero(base == 0)[:21]] = 1
+    luckier[np.flatnonzero(base == 1)[:20]] = 0  # one more right than wrong of 41 that changed
+    assert Verdict(better).clearly_beats(Verdict(base))
+    assert not Verdict(luckier).clearly_beats(Verdict(base))
+    assert not Verdict(base).clearly_beats(Verdict(base))
+    assert not Verdict(base).clearly_beats(Verdict(better))
+    assert Verdict(better).score == better.mean()
