@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
 from svmpress.compression import METHODS, Compression, Status
@@ -317,3 +317,12 @@ def test_torch_gives_numpy_and_as_good_a_model(svc, rows, method):
     here, there = (svmpress.compress(svc, X, y, vectors=12, method=method, device=d).model for d in ("cpu", "torch"))
     assert isinstance(there.expansion.vectors, np.ndarray)
     assert np.mean(here.predict(X_test) == there.predict(X_test)) > 0.97
+
+
+def test_labels_do_not_teach_a_one_class_model_that_there_are_no_outliers(rows):
+    X, _, X_test, _ = rows
+    source = OneClassSVM(nu=0.2, gamma=1.0).fit(X)
+    labelled = svmpress.compress(source, X, np.ones(len(X)), vectors=12).model
+    plain = svmpress.compress(source, X, vectors=12).model
+    np.testing.assert_array_equal(labelled.predict(X_test), plain.predict(X_test))
+    assert (labelled.predict(X_test) == -1).any()

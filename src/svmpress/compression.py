@@ -136,7 +136,8 @@ def compress(
     X : (n, d), optional
         Rows like those that the model will see, unscaled if the model scales them; by default its support vectors.
     y : (n,), optional
-        Their labels or values: they help to judge, and at tiny sizes to fit.
+        Their labels or values: they help to judge, and at tiny sizes to fit. A one-class SVM learnt without labels and
+        is compressed without them.
     vectors, ratio, max_bytes, max_latency, max_drop
         The budget, exactly one of them: a number of vectors, a share of the source's, bytes of vectors and
         coefficients, seconds per prediction on this machine, or the loss of accuracy (R², agreement) that is allowed on
@@ -217,7 +218,7 @@ def _rows(source: KernelModel, X: Any) -> Rows | None:
 
 def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
     """Return y as positions in the source's classes, or as values of a regression."""
-    if y is None:
+    if y is None or source.task == "outlier":  # y is all inliers, often: to match it would be to find no outlier
         return None
     if X is None:
         raise InputError("y was given without X")
