@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -110,6 +113,16 @@ def test_latency_buys_vectors_at_their_measured_cost():
     assert 1e-12 <= entry < 1e-4
     assert 0 <= fixed < 1e-2
     assert 10 <= Budget.of(max_latency=1e6 * entry + fixed).size(model()) <= 10**8  # 10⁶, but a machine may be busy
+
+
+def test_latency_counts_the_way_from_values_to_a_label():
+    class Slow(Identity):
+        def labels(self, F):
+            time.sleep(0.02)
+            return super().labels(F)
+
+    _, fixed = kernel_entry_cost(replace(model(), decoder=Slow()), rows=1000, repeats=3)
+    assert fixed > 0.01 / 1000
 
 
 def test_a_latency_that_no_prediction_meets_is_refused():

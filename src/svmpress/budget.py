@@ -109,23 +109,24 @@ def expansion_bytes(expansion: KernelExpansion) -> int:
 def kernel_entry_cost(source: KernelModel, rows: int = 1000, repeats: int = 7) -> tuple[float, float]:
     """Measure ``(e, o)``: seconds per kernel entry and per prediction besides, in batches, on this machine.
 
-    Two dense models of the source's shape, with few and many vectors, predict the same random rows; e is the slope
-    between the best times of each, o what is left.
+    Two dense models of the source's shape and precision, with few and many vectors, answer the same random rows; e is
+    the slope between the best times of each, o what is left: mostly the way from decision values to a label.
     """
     rng = np.random.default_rng(0)
-    X = np.abs(rng.standard_normal((rows, source.n_features)))
+    dtype = source.expansion.coef.dtype
+    X = np.abs(rng.standard_normal((rows, source.n_features))).astype(dtype)
 
     def seconds(m: int) -> float:
         expansion = KernelExpansion(
             source.kernel,
-            np.abs(rng.standard_normal((m, source.n_features))),
-            rng.standard_normal((m, source.n_outputs)),
-            np.zeros(source.n_outputs),
+            np.abs(rng.standard_normal((m, source.n_features))).astype(dtype),
+            rng.standard_normal((m, source.n_outputs)).astype(dtype),
+            np.zeros(source.n_outputs, dtype),
         )
         best = math.inf
         for _ in range(repeats):
             start = time.perf_counter()
-            expansion.decision_values(X)
+            source.decoder.labels(expansion.decision_values(X))
             best = min(best, time.perf_counter() - start)
         return best / rows
 
