@@ -84,11 +84,6 @@ class Backend:
             raise InputError(f"device {device!r} cannot be used for double precision: {reason}") from e
         return cls(array_api_compat.array_namespace(probe), place)
 
-    @property
-    def is_numpy(self) -> bool:
-        """Whether arrays of this backend are NumPy's own."""
-        return bool(array_api_compat.is_numpy_namespace(self.xp))
-
     def asarray(self, a: Rows, dtype: str = "float64") -> Rows:
         """Copy or move ``a`` here, as floating point ``dtype``; CSR rows stay CSR on the host."""
         if is_csr(a):
