@@ -28,13 +28,13 @@ from threadpoolctl import threadpool_limits
 
 from svmpress import arrays
 from svmpress.arrays import Rows
-from svmpress.decoders import Argmax, Decoder, class_pairs, pair_mask
+from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, class_pairs, pair_mask
 from svmpress.kernels import Kernel
 from svmpress.model import KernelExpansion
 from svmpress.objective import Floats
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import Refined, TracePoint
-from svmpress.rehearsal import rehearsal
+from svmpress.rehearsal import trusting_labels
 from svmpress.scene import Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
@@ -133,9 +133,9 @@ class _Run:
         """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
         source, decoder = self.problem.source.expansion, self.problem.source.decoder
         self.owner = np.zeros(self.m, dtype=np.intp)
-        if source.n_outputs == 1 or decoder.classes is None or decoder.n_outputs == decoder.classes.size:
+        if not isinstance(decoder, PairVote | PairDAG):
             return None
-        n_classes = decoder.classes.size
+        n_classes = decoder.n_classes
         used = np.zeros((source.n_vectors, n_classes))
         for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
             used[:, i] += np.maximum(source.coef[:, p], 0)
@@ -194,8 +194,11 @@ class _Run:
         problem, judge = replace(self.problem, rows=self.rows), None
         if n >= _FEW_ROWS:
             rows, held = split_rows(n, self.problem.seed)
+            labelled = problem.y is not None
+            problem, rehearsed = trusting_labels(problem, rows)
+            if labelled and problem.y is None:
+                self.notes.append("the source does not answer as its labels suggest (weights?): it is copied as it is")
             judge = Judge(problem, held)
-            rehearsed = rehearsal(problem, rows)
             if rehearsed is not None:
                 assert rehearsed.rows is not None
                 self.notes.append(
@@ -261,7 +264,7 @@ class _Run:
             centres = [_centres(rows, int(k), seed, X) for rows, k in zip(members, counts, strict=True)]
             return {"k-means centres of each class": np.concatenate(centres)}
         starts = {}
-        if self.smaller is not None and self.smaller.expansion.n_vectors < self.m:
+        if self.smaller is not None and self.smaller.expansion.n_vectors <= self.m:
             grown = np.asarray(arrays.dense(self.smaller.expansion.vectors))
             starts["the smaller model and more centres"] = np.concatenate(
                 [grown, _centres(X, self.m - len(grown), seed, X)]
@@ -347,7 +350,7 @@ class _Run:
         before = top.score
         for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
             other = self._continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
-            if other.score > top.score:
+            if other.clearly_beats(top):
                 top, choice = other, replace(choice, ridge=float(ridge))
         if choice.ridge is not None:
             self.notes.append(f"last solve with the ridge {choice.ridge:g} ({before:.4f} -> {top.score:.4f})")

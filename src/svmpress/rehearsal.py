@@ -21,10 +21,12 @@ from svmpress import arrays
 from svmpress.decoders import PairDAG, PairVote, Sign
 from svmpress.formats import from_estimator
 from svmpress.kernels import Kernel
+from svmpress.model import KernelModel
 from svmpress.problem import Problem
 
 _MOST_ROWS = 10_000
 """Rows of a rehearsal: training grows faster than their number."""
+_ALIKE = 0.9
 _KERNELS = ("rbf", "poly", "sigmoid", "linear")
 
 
@@ -72,3 +74,25 @@ def _sklearn_kernel(kernel: Kernel) -> dict[str, object] | None:
         return None
     whole = {"degree": int(degree)} if "degree" in kernel.params else {}
     return {"kernel": kernel.name, **kernel.params, **whole}
+
+
+def trusting_labels(problem: Problem, rows: NDArray[np.intp]) -> tuple[Problem, Problem | None]:
+    """Return the problem and its rehearsal on these rows; without y and rehearsal where the source does not follow y.
+
+    An SVM trained with weights of classes or rows does not answer as its labels suggest. Labels must not judge it then:
+    it is copied as it is.
+    """
+    rehearsed = rehearsal(problem, rows)
+    if rehearsed is None or _alike(problem.source, rehearsed):
+        return problem, rehearsed
+    return replace(problem, y=None), None
+
+
+def _alike(source: KernelModel, rehearsed: Problem) -> bool:
+    """Return whether a rehearsal answers its own rows as the source does, nine times out of ten."""
+    assert rehearsed.rows is not None
+    answers = [
+        model.decoder.labels(np.asarray(model.expansion.decision_values(rehearsed.rows, rehearsed.max_bytes)))
+        for model in (source, rehearsed.source)
+    ]
+    return bool(np.mean(answers[0] == answers[1]) >= _ALIKE)

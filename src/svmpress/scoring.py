@@ -46,9 +46,9 @@ class Verdict:
         return float(self.goodness.mean())
 
     def clearly_beats(self, other: Verdict) -> bool:
-        """Return whether this is better than ``other`` by more than the standard error of the difference."""
+        """Return whether this is better than ``other`` by more than two standard errors of the difference."""
         gain = self.goodness - other.goodness
-        return bool(gain.mean() > gain.std() / np.sqrt(gain.size))
+        return bool(gain.mean() > 2 * gain.std() / np.sqrt(gain.size))
 
 
 class Judge:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from svmpress import arrays
 from svmpress.problem import Method, Outcome, Problem
-from svmpress.rehearsal import rehearsal
+from svmpress.rehearsal import trusting_labels
 from svmpress.scoring import Judge, split_rows
 
 
@@ -34,8 +34,8 @@ def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome
     rows = problem.rows if problem.rows is not None else problem.source.expansion.vectors
     problem = replace(problem, rows=rows)
     fit, held = split_rows(rows.shape[0], problem.seed)
+    problem, part = trusting_labels(problem, fit)
     judge = Judge(problem, held)
-    part = rehearsal(problem, fit)
     reference = judge.reference if part is None else judge.of(part.source.expansion)
     if part is None:
         part = replace(problem, rows=arrays.take(rows, fit), y=None if problem.y is None else problem.y[fit])
