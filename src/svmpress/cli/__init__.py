@@ -4,8 +4,8 @@ Results go to standard output (``--json`` for machines), progress and remarks to
 2 bad input, with one sentence that says what is wrong; 130 interrupted. Output files appear whole or not at all.
 
 Each command is a module with ``add(commands)``, which declares its arguments, and ``run(args)``, which returns a
-:class:`~svmpress.cli.common.Report`. What a command computes with is imported inside ``run``, so that ``--help`` does
-not wait for scikit-learn.
+:class:`~svmpress.cli.common.Report`. What a command computes with is imported inside ``run``, where it
+is needed: ``add`` runs for all commands, ``run`` for one.
 """
 
 from svmpress.cli.app import COMMANDS, build_parser, main
