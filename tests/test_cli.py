@@ -408,6 +408,14 @@ def test_standard_input_and_output(iris):
     assert re.search(r"50 rows in .* rows/s", done.stderr)
 
 
+def test_a_pipe_is_recognised_by_its_content(iris):
+    names, *lines = (iris / "train.csv").read_text().splitlines(keepends=True)
+    for text in ("".join(lines[:9]), names + "".join(lines[:9])):
+        done = program("predict", iris / "big.model", "-", input=text)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.split()) == 9
+
+
 def test_a_closed_pipe_is_quiet(iris, tmp_path):
     rows = tmp_path / "many.svm"
     rows.write_text((iris / "test.svm").read_text() * 2000)

@@ -33,6 +33,7 @@ from svmpress.data.source import (
     narrow_indices,
     open_text,
     settle_labels,
+    text_format,
 )
 from svmpress.errors import InputError
 
@@ -80,7 +81,7 @@ def stream(
     Parameters
     ----------
     path : path
-        ``-`` is standard input (svmlight text unless ``format`` says otherwise).
+        ``-`` is standard input, which is text.
     options : ReadOptions, optional
         How to read it.
     **changes
@@ -101,9 +102,9 @@ def stream(
     """
     options = replace(options or ReadOptions(), **changes)
     form = options.format or detect_format(path)
-    if form in ("svmlight", "csv"):
-        reader = svmlight.stream if form == "svmlight" else delimited.stream
+    if form in (None, "svmlight", "csv"):
         with open_text(path) as file:
+            reader = svmlight.stream if (form or text_format(file.head())) == "svmlight" else delimited.stream
             yield from reader(file, options)
     elif form in ("npz", "parquet"):
         yield from (npz.stream if form == "npz" else parquet.stream)(path, options)

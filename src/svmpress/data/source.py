@@ -192,15 +192,18 @@ def _check_text(file: TextFile) -> None:
         raise FormatError(f"{file.name} is a model, not data; on the command line the model comes first")
 
 
-def detect_format(path: str | os.PathLike[str]) -> DataFormat:
-    """Return the format of a data file by its suffix (before .gz, .bz2 or .xz), else by its content."""
+def detect_format(path: str | os.PathLike[str]) -> DataFormat | None:
+    """Return the format of a data file by its suffix (before .gz, .bz2 or .xz), else by its content.
+
+    None for a pipe, which can be read only once: its text says which, see :func:`text_format`.
+    """
     suffixes = [s.lower() for s in Path(path).suffixes]
     while suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
     if suffixes and suffixes[-1] in _SUFFIXES:
         return _SUFFIXES[suffixes[-1]]
-    if str(path) == "-" or not Path(path).is_file():  # a pipe can be read only once
-        return "svmlight"
+    if str(path) == "-" or not Path(path).is_file():
+        return None
     with open_binary(path) as f:
         start = f.read(8)
     if start.startswith(b"PK"):
@@ -208,10 +211,10 @@ def detect_format(path: str | os.PathLike[str]) -> DataFormat:
     if start.startswith(b"PAR1"):
         return "parquet"
     with open_text(path) as text:
-        return _text_format(text.head())
+        return text_format(text.head())
 
 
-def _text_format(head: bytes) -> DataFormat:
+def text_format(head: bytes) -> DataFormat:
     """Say "svmlight" if a line near the start has ``index:value`` and no other separator, else "csv"."""
     for line in head.splitlines()[:20]:
         data = line.split(b"#", 1)[0]
