@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
@@ -13,8 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
+from svmpress.arrays import Backend
 from svmpress.compression import METHODS, Compression, Status
 from svmpress.errors import InputError
+from svmpress.formats import save_cost
 from svmpress.model import KernelExpansion
 from svmpress.paper import LarsSVM, Paper
 from svmpress.problem import Outcome, Problem
@@ -326,3 +328,20 @@ def test_labels_do_not_teach_a_one_class_model_that_there_are_no_outliers(rows):
     plain = svmpress.compress(source, X, vectors=12).model
     np.testing.assert_array_equal(labelled.predict(X_test), plain.predict(X_test))
     assert (labelled.predict(X_test) == -1).any()
+
+
+@pytest.mark.parametrize("method", ["auto", "lars", Paper(max_iter=5)], ids=["auto", "lars", "paper"])
+def test_every_array_library_goes_the_same_way(svc, rows, method, backend, monkeypatch):
+    X, y, X_test, _ = rows
+    here = svmpress.compress(svc, X, y, vectors=12, method=method).model
+    monkeypatch.setattr(Backend, "of", lambda device: backend)
+    there = svmpress.compress(svc, X, y, vectors=12, method=method, device="elsewhere").model
+    assert isinstance(there.expansion.vectors, np.ndarray)
+    assert np.mean(here.predict(X_test) == there.predict(X_test)) > 0.97
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_three_classes_have_as_many_pairs_and_still_need_no_copies(method):
+    X, y = load_iris(return_X_y=True)
+    small = svmpress.compress(SVC().fit(X, y), X, y, vectors=9, method=method, layout="libsvm").model
+    assert save_cost(small, "libsvm") == small.n_vectors == 9
