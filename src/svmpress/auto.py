@@ -192,6 +192,8 @@ class _Run:
         """Make the choices, on rows that leave some out to judge."""
         n = self.rows.shape[0]
         problem, judge = replace(self.problem, rows=self.rows), None
+        if problem.source.decoder.classes is None:  # a regressor is asked for the source's values, good or bad
+            problem = replace(problem, y=None)
         if n >= _FEW_ROWS:
             rows, held = split_rows(n, self.problem.seed)
             labelled = problem.y is not None
@@ -328,7 +330,8 @@ class _Run:
             weights = (0.1, 0.01, 0.001) if self.mask is None else (0.001,)
             name = "weight {:g} for rows of neither class of a pair"
             ladders.append([(name.format(weight), {"relevance": weight}) for weight in weights])
-        if self.problem.source.kernel.params.get("gamma", 0) > 0:
+        kernel = self.problem.source.kernel
+        if kernel.width_matters and kernel.params["gamma"] > 0:
             ladders.append([("learning the kernel width", {"width": True})])
         ladders.append([("a stronger ridge", {"ridge": 1e-5})])
         return ladders

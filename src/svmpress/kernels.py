@@ -45,6 +45,8 @@ class Kernel(ABC):
     name: ClassVar[str]
     nonnegative: ClassVar[bool] = False
     """Whether the kernel is defined for features >= 0 only."""
+    width_matters: ClassVar[bool] = False
+    """Whether another gamma makes other functions; where it only scales the vectors there is nothing to learn."""
     bounded: ClassVar[bool] = True
     """Whether values stay within [-1, 1], so that no vector's column outgrows the others'."""
 
@@ -159,6 +161,7 @@ class Sigmoid(_Projection):
 class _Exponential(Kernel):
     """``k = exp(-γ D(x, v))`` for a distance D, so that ``dk/dγ = -D k = k log k / γ``."""
 
+    width_matters: ClassVar[bool] = True
     gamma: float = 1.0
 
     @abstractmethod
