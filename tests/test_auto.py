@@ -12,13 +12,12 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
-from svmpress.arrays import Backend
+from problems import problem_of
 from svmpress.auto import Auto
 from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
-from svmpress.problem import Problem
 
 
 @pytest.fixture(scope="module")
@@ -376,16 +375,7 @@ def test_work_can_be_limited():
 
 def test_a_smaller_result_is_one_of_the_starts():
     X, y = rings(600, 0)
-    problem = Problem(
-        source=svmpress.from_estimator(SVC(C=10, gamma=1.0).fit(X, y)),
-        rows=X,
-        y=y,
-        layout="shared",
-        backend=Backend.of("cpu"),
-        seed=0,
-        max_bytes=2**28,
-        progress=lambda stage, done, total: None,
-    )
+    problem = problem_of(SVC(C=10, gamma=1.0).fit(X, y), X, y)
     smaller = Auto().run(problem, 6)
     grown = Auto().run(problem, 9, smaller)
     assert grown.expansion.n_vectors == 9

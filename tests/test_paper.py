@@ -13,28 +13,15 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
-from svmpress.arrays import Backend
+from problems import problem_of
 from svmpress.compression import Status
 from svmpress.decoders import PairDAG
 from svmpress.formats import save_cost
 from svmpress.kernels import RBF
 from svmpress.objective import ExpansionObjective, Parameters, SquaredError
 from svmpress.paper import LarsSVM, Paper
-from svmpress.problem import Problem, share
+from svmpress.problem import share
 from svmpress.select import SelectionStatus, lars_svm
-
-
-def problem_of(model) -> Problem:
-    return Problem(
-        source=svmpress.from_estimator(model),
-        rows=None,
-        y=None,
-        layout="shared",
-        backend=Backend.of("cpu"),
-        seed=0,
-        max_bytes=2**28,
-        progress=lambda stage, done, total: None,
-    )
 
 
 @pytest.fixture(scope="module")

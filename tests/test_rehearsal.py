@@ -13,32 +13,13 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import svmpress
+from problems import problem_of
 from svmpress import rehearsal as module
-from svmpress.arrays import Backend
 from svmpress.decoders import PairDAG, PairVote
 from svmpress.errors import InputError
 from svmpress.kernels import Laplacian
-from svmpress.problem import Problem
 from svmpress.rehearsal import rehearsal
 from svmpress.scoring import Judge, Verdict, split_rows
-
-
-def problem_of(model, X, y=None) -> Problem:
-    source = svmpress.from_estimator(model) if hasattr(model, "fit") else model
-    if y is not None and source.classes_ is not None:
-        y = np.array([source.classes_.tolist().index(v) for v in np.asarray(y).tolist()])
-    elif y is not None:
-        y = np.asarray(y, dtype=float)[:, None]
-    return Problem(
-        source=source,
-        rows=X,
-        y=y,
-        layout="shared",
-        backend=Backend.of("cpu"),
-        seed=0,
-        max_bytes=2**28,
-        progress=lambda stage, done, total: None,
-    )
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
-from svmpress.arrays import Backend
+from problems import problem_of
 from svmpress.compression import Status
 from svmpress.errors import InputError
 from svmpress.problem import Outcome, Problem
@@ -42,19 +42,6 @@ class Threshold:
         self.asked.append((m, problem.rows.shape[0], known))
         coef = f.coef if m >= self.enough else 0 * f.coef
         return Outcome(replace(f, coef=coef), status=str(m))
-
-
-def problem_of(svc, X, y) -> Problem:
-    return Problem(
-        source=svmpress.from_estimator(svc),
-        rows=X,
-        y=y,
-        layout="shared",
-        backend=Backend.of("cpu"),
-        seed=0,
-        max_bytes=2**28,
-        progress=lambda stage, done, total: None,
-    )
 
 
 @pytest.mark.parametrize("enough", [1, 2, 3, 5, 8, 13, 17, 31, 40])
@@ -154,11 +141,15 @@ def test_five_classes_meet_the_bound():
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X[order] / 16, y[order]
     svc = SVC(C=10, gamma=0.5).fit(X[:400], y[:400])
-    result = svmpress.compress(svc, X[:400], y[:400], max_drop=0.02)
-    lost = svc.score(X[400:], y[400:]) - np.mean(result.model.predict(X[400:]) == y[400:])
-    assert lost <= 0.03
-    assert result.model.n_vectors < 0.25 * svc.support_.size  # 160 rows judge, in steps of 0.006
-    assert len(result.curve) >= 3
+    sizes = []
+    for seed in range(3):
+        result = svmpress.compress(svc, X[:400], y[:400], max_drop=0.02, random_state=seed)
+        lost = svc.score(X[400:], y[400:]) - np.mean(result.model.predict(X[400:]) == y[400:])
+        assert lost <= 0.03
+        assert len(result.curve) >= 3
+        sizes.append(result.model.n_vectors)
+    # 160 rows judge, so a single size is partly luck: from 4 to 44 of 249 vectors here
+    assert np.median(sizes) < 0.15 * svc.support_.size
 
 
 def test_a_regressor_meets_the_bound_in_r2(rng):
