@@ -30,7 +30,7 @@ LAYERS = [
     {"auto", "paper", "sizing"},
     {"compression"},
     {"search", "estimators", "plots", "report", "train", "streaming"},
-    {"demo"},
+    {"demo", "study"},
     {"__init__"},
     {"cli"},
     {"__main__"},

@@ -1,0 +1,1 @@
+"""The study of the paper, with everything that a user might pick instead, side by side."""
