@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from svmpress.errors import InputError
-from svmpress.select.path import Floats, SelectionPath, SelectionStatus
+from svmpress.select.path import Floats, LarsPath, SelectionStatus
 
 _DEPENDENT = 1e-11
 """A candidate is out once its squared distance from the active span is below this share of its squared length."""
@@ -79,7 +79,7 @@ def lars_path(
     *,
     total: float = 0.0,
     progress: Callable[[int, int], None] | None = None,
-) -> SelectionPath:
+) -> LarsPath:
     """Select ``m`` candidates by least angle regression.
 
     Parameters
@@ -97,7 +97,7 @@ def lars_path(
 
     Returns
     -------
-    SelectionPath
+    LarsPath
         With exactly ``m`` vectors, or a status that says why there are fewer.
 
     Examples
@@ -160,7 +160,7 @@ def lars_path(
     k = len(order)
     if k == p and m > p:
         status = SelectionStatus.ALL
-    return SelectionPath(
+    return LarsPath(
         order=np.array(order, dtype=np.intp),
         error=errors[:k].copy(),
         steps=steps[:k].copy(),

@@ -28,7 +28,7 @@ from svmpress.errors import InputError
 from svmpress.kernels import Kernel
 from svmpress.select.columns import GramColumns
 from svmpress.select.lars import lars_path
-from svmpress.select.path import Floats, SelectionPath
+from svmpress.select.path import Floats, LarsPath
 
 Target = Literal["labels", "decision"]
 
@@ -44,7 +44,7 @@ def lars_svm(
     max_bytes: int = 2**30,
     backend: Backend | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> SelectionPath:
+) -> LarsPath:
     """Select ``m`` support vectors of one machine.
 
     Parameters
@@ -63,7 +63,7 @@ def lars_svm(
 
     Returns
     -------
-    SelectionPath
+    LarsPath
         ``.at(k)`` has the LARS-SVM coefficients, ``.refit(k)`` the least-squares ones.
     """
     if np.any(coef == 0):

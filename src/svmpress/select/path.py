@@ -1,7 +1,7 @@
 """What a selector returns: the order in which candidates were taken, and the fit after each.
 
 ``order[:k]`` are the first k vectors. For k of them the path offers two sets of coefficients: the selector's own
-(LARS shrinks them by construction) and the least-squares refit on the same vectors.
+(LARS and the elastic net shrink them by construction) and the least-squares refit on the same vectors.
 """
 
 from __future__ import annotations
@@ -52,16 +52,12 @@ class Selected:
 
 @dataclass(frozen=True, eq=False)
 class SelectionPath:
-    """A selection of up to m vectors, to be read at any size.
+    """A selection of up to m vectors, to be read at any size; its coefficients are least squares.
 
     Parameters
     ----------
     order : (m,)
         Candidates in the order of their selection.
-    error : (m,)
-        The sum of squares left after 1, ..., m vectors with the selector's own coefficients.
-    steps : (m,)
-        How far each step went towards the least-squares fit on its active vectors, in [0, 1].
     factor : (m, m)
         Lower Cholesky factor of the Gram matrix of the selected vectors, in order.
     correlations : (m, M)
@@ -72,8 +68,6 @@ class SelectionPath:
     """
 
     order: NDArray[np.intp]
-    error: Floats
-    steps: Floats
     factor: Floats
     correlations: Floats
     total: float
@@ -88,11 +82,8 @@ class SelectionPath:
         return k
 
     def at(self, k: int) -> Selected:
-        """Return the first k vectors with the selector's own coefficients (the LARS-SVM of the paper)."""
-        coef = np.zeros((self._check(k), self.correlations.shape[1]))
-        for j in range(1, k + 1):  # replay: each step moves towards the least-squares fit on j vectors
-            coef[:j] += self.steps[j - 1] * (self._least_squares(j) - coef[:j])
-        return Selected(self.order[:k], coef, float(self.error[k - 1]) if k else self.total)
+        """Return the first k vectors with the selector's own coefficients; a selector that shrinks overrides this."""
+        return self.refit(k)
 
     def refit(self, k: int) -> Selected:
         """Return the first k vectors with their least-squares coefficients."""
@@ -102,3 +93,26 @@ class SelectionPath:
     def _least_squares(self, k: int) -> Floats:
         half = solve_triangular(self.factor[:k, :k], self.correlations[:k], lower=True, check_finite=False)
         return solve_triangular(self.factor[:k, :k], half, lower=True, trans="T", check_finite=False)
+
+
+@dataclass(frozen=True, eq=False)
+class LarsPath(SelectionPath):
+    """A path of least angle regression.
+
+    Parameters
+    ----------
+    error : (m,)
+        The sum of squares left after 1, ..., m vectors with the coefficients of LARS.
+    steps : (m,)
+        How far each step went towards the least-squares fit on its active vectors, in [0, 1].
+    """
+
+    error: Floats
+    steps: Floats
+
+    def at(self, k: int) -> Selected:
+        """Return the first k vectors with the coefficients of LARS (the LARS-SVM of the paper)."""
+        coef = np.zeros((self._check(k), self.correlations.shape[1]))
+        for j in range(1, k + 1):  # replay: each step moves towards the least-squares fit on j vectors
+            coef[:j] += self.steps[j - 1] * (self._least_squares(j) - coef[:j])
+        return Selected(self.order[:k], coef, float(self.error[k - 1]) if k else self.total)
