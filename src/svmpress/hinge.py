@@ -20,6 +20,15 @@ estimates how far the objective is above its minimum and decides when to stop.
 Without the bias (``bias=False``) ``Z = K_XB``. Kernels that are not positive definite (the sigmoid) would leave
 the problem unbounded, so only the positive part of ``K_BB`` counts as the norm.
 
+**Samples instead of a basis.** A machine without bias whose basis are its own n samples, labels folded into them, has
+``K_BB = Z = K`` (n, n) and, at the end of a full step, coefficients that are zero off the active set:
+
+    (K_II + I/C) α_I = 1        α_i = 0 for i not in I
+
+which is Newton's step in the dual: a system as large as the active set, however many samples there are.
+:func:`fit_folded` takes it, with the line search and the stopping rule above, from samples that are known only by
+products with K and by that solve (:class:`FoldedSamples`): where K has structure, it is never formed.
+
 Memory: Z is kept when a third of ``max_bytes`` holds it, and otherwise computed again, a block of rows at a time,
 twice a step. Machines are taken together as far as another third holds their Hessians.
 """
@@ -30,6 +39,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,11 +165,11 @@ def fit_squared_hinge(
     start = _start(coef0, intercept0, m, M, bias)
     cap = (max_bytes or DEFAULT_MAX_BYTES) // 3
     design = _Design(kernel, X, basis, bias, here, cap)
-    P = _penalty(kernel, basis, design.width, here)
+    machines = _OnBasis(design, _penalty(kernel, basis, design.width, here))
     # of each machine at once: Q and its scaled copy and factors, (p, p); labels, residuals and steps, (n,)
     of_one = 8 * (4 * design.width**2 + 8 * n)
     fits = [
-        _newton(design, P, here.asarray(labels[:, some]), here.asarray(start[:, some]), C, max_iter, tol)
+        _newton(machines, here.asarray(labels[:, some]), here.asarray(start[:, some]), C, max_iter, tol)
         for some in blocks(M, of_one, cap)
     ]
     z = np.concatenate([f.z for f in fits], axis=1)
@@ -172,9 +182,63 @@ def fit_squared_hinge(
     )
 
 
+class FoldedSamples(Protocol):
+    """Samples ``y_i x_i`` known by their inner products ``K`` (n, n), positive semi-definite."""
+
+    here: Backend
+
+    def times(self, alpha: Array) -> Array:
+        """Return ``K α``, (n, 1), for coefficients (n, 1)."""
+
+    def solve_active(self, which: NDArray[np.intp], ridge: float) -> Doubles:
+        """Return ``(K_II + ridge)⁻¹ 1``, (k,), for the samples ``which``, (k,)."""
+
+
+def fit_folded(
+    samples: FoldedSamples, C: float, alpha0: Doubles, *, max_iter: int = 50, tol: float = 1e-12
+) -> HingeFit:
+    """Fit one squared-hinge machine without bias on samples with their labels folded in, in its dual variables.
+
+    Minimises ``αᵀ K α + C Σ_i max(0, 1 - (K α)_i)²``, eq. 1 with all samples as the basis.
+
+    Parameters
+    ----------
+    samples : FoldedSamples
+        n of them.
+    C : float
+    alpha0 : (n,)
+        Where to start. The result is never worse.
+    max_iter, tol
+        As for :func:`fit_squared_hinge`.
+
+    Returns
+    -------
+    HingeFit
+        With ``coef`` of shape (n, 1), the dual variables.
+    """
+    start = samples.here.asarray(alpha0[:, None])
+    fit = _newton(_OnSamples(samples), samples.here.xp.ones_like(start), start, C, max_iter, tol)
+    return HingeFit(fit.z, np.zeros(1), fit.objective, fit.n_iter, fit.status)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # The problem
 # ---------------------------------------------------------------------------------------------------------
+
+
+class _Machines(Protocol):
+    """What Newton's method asks of a problem."""
+
+    here: Backend
+
+    def times(self, z: Array) -> Array:
+        """Return the decision values ``Z z``, (n, G), for ``z`` of shape (p, G)."""
+
+    def penalty_times(self, z: Array) -> Array:
+        """Return ``P z``, (p, G)."""
+
+    def steps(self, Y: Array, z: Array, R: Array, C: float, running: NDArray[np.intp]) -> tuple[Array, Doubles]:
+        """Return the steps, (p, G), and the estimated distances from the minimum, (G,); 0 for machines at rest."""
 
 
 def _check_labels(Y: Array, n: int) -> Doubles:
@@ -258,22 +322,23 @@ class _Fitted:
     status: HingeStatus
 
 
-def _newton(design: _Design, P: Array, Y: Array, z: Array, C: float, max_iter: int, tol: float) -> _Fitted:
+def _newton(machines: _Machines, Y: Array, z: Array, C: float, max_iter: int, tol: float) -> _Fitted:
     """Fit G machines: labels ``Y`` (n, G), start ``z`` (p, G)."""
-    xp, here = design.here.xp, design.here
-    R = xp.abs(Y) - Y * design.times(z)  # 0 and inactive where a row is not part of a machine
-    objective = _objective(P, z, R, C)
+    xp, here = machines.here.xp, machines.here
+    R = xp.abs(Y) - Y * machines.times(z)  # 0 and inactive where a row is not part of a machine
+    objective = _objective(machines.penalty_times(z), z, R, C)
     G = z.shape[1]
     n_iter, running, stalled = np.zeros(G, dtype=np.intp), np.ones(G, dtype=bool), np.zeros(G, dtype=bool)
     for _ in range(max_iter):
-        step, gap = _newton_steps(design, P, Y, z, R, C, np.flatnonzero(running))
+        step, gap = machines.steps(Y, z, R, C, np.flatnonzero(running))
         running &= gap > tol * objective
         if not running.any():
             break
-        S = Y * design.times(step)
-        P_step = xp.matmul(P, step)
-        t = _exact_steps(R, S, to_numpy(xp.sum(z * P_step, axis=0)), to_numpy(xp.sum(step * P_step, axis=0)), C)
-        trial = _objective(P, z + here.asarray(t) * step, R - here.asarray(t) * S, C)
+        S = Y * machines.times(step)
+        P_step = machines.penalty_times(step)
+        t = exact_steps(R, S, to_numpy(xp.sum(z * P_step, axis=0)), to_numpy(xp.sum(step * P_step, axis=0)), C)
+        moved = z + here.asarray(t) * step
+        trial = _objective(machines.penalty_times(moved), moved, R - here.asarray(t) * S, C)
         better = running & (trial < objective)
         stalled |= running & ~better
         running, t = better, here.asarray(np.where(better, t, 0.0))
@@ -285,11 +350,11 @@ def _newton(design: _Design, P: Array, Y: Array, z: Array, C: float, max_iter: i
     return _Fitted(to_numpy(z), objective, n_iter, status)
 
 
-def _objective(P: Array, z: Array, R: Array, C: float) -> Doubles:
-    """Return eq. 1 of each machine, (G,), from its residuals ``R`` (n, G)."""
+def _objective(Pz: Array, z: Array, R: Array, C: float) -> Doubles:
+    """Return eq. 1 of each machine, (G,), from ``P z`` and its residuals ``R`` (n, G)."""
     xp = namespace(z, R)
     active = _positive(R)
-    return np.asarray(to_numpy(xp.sum(z * xp.matmul(P, z), axis=0) + C * xp.sum(active * active, axis=0)))
+    return np.asarray(to_numpy(xp.sum(z * Pz, axis=0) + C * xp.sum(active * active, axis=0)))
 
 
 def _positive(R: Array) -> Array:
@@ -297,24 +362,49 @@ def _positive(R: Array) -> Array:
     return xp.where(R > 0, R, xp.zeros_like(R))
 
 
-def _newton_steps(
-    design: _Design, P: Array, Y: Array, z: Array, R: Array, C: float, running: NDArray[np.intp]
-) -> tuple[Array, Doubles]:
-    """Return the steps, (p, G), and the estimated distances from the minimum, (G,); 0 for machines at rest."""
-    xp, G = design.here.xp, z.shape[1]
-    half_gradient = xp.matmul(P, z)
-    hessians = dict.fromkeys(running.tolist(), P)
-    weighted = C * Y * _positive(R)
-    for rows, Z in design:
-        half_gradient = half_gradient - xp.matmul(Z.T, weighted[rows, :])
-        for g, Q in hessians.items():
-            active = take(Z, np.flatnonzero(to_numpy(R[rows, g] > 0)))
-            hessians[g] = Q + C * xp.matmul(active.T, active)
-    steps = [
-        _ridge_solve(hessians[g], -half_gradient[:, g]) if g in hessians else xp.zeros_like(z[:, 0]) for g in range(G)
-    ]
-    step = xp.stack(steps, axis=1)
-    return step, np.asarray(to_numpy(-xp.sum(half_gradient * step, axis=0)))
+class _OnBasis:
+    """Machines on basis vectors: the Newton system is (p, p)."""
+
+    def __init__(self, design: _Design, P: Array) -> None:
+        self._design, self._P = design, P
+        self.here, self.times = design.here, design.times
+
+    def penalty_times(self, z: Array) -> Array:
+        return self.here.xp.matmul(self._P, z)
+
+    def steps(self, Y: Array, z: Array, R: Array, C: float, running: NDArray[np.intp]) -> tuple[Array, Doubles]:
+        xp, G = self.here.xp, z.shape[1]
+        half_gradient = self.penalty_times(z)
+        hessians = dict.fromkeys(running.tolist(), self._P)
+        weighted = C * Y * _positive(R)
+        for rows, Z in self._design:
+            half_gradient = half_gradient - xp.matmul(Z.T, weighted[rows, :])
+            for g, Q in hessians.items():
+                active = take(Z, np.flatnonzero(to_numpy(R[rows, g] > 0)))
+                hessians[g] = Q + C * xp.matmul(active.T, active)
+        steps = [
+            _ridge_solve(hessians[g], -half_gradient[:, g]) if g in hessians else xp.zeros_like(z[:, 0])
+            for g in range(G)
+        ]
+        step = xp.stack(steps, axis=1)
+        return step, np.asarray(to_numpy(-xp.sum(half_gradient * step, axis=0)))
+
+
+class _OnSamples:
+    """One machine on its own samples: the Newton system is as large as the active set."""
+
+    def __init__(self, samples: FoldedSamples) -> None:
+        self._samples = samples
+        self.here, self.times, self.penalty_times = samples.here, samples.times, samples.times
+
+    def steps(self, Y: Array, z: Array, R: Array, C: float, running: NDArray[np.intp]) -> tuple[Array, Doubles]:
+        xp = self.here.xp
+        active = np.flatnonzero(to_numpy(R[:, 0] > 0))
+        full = np.zeros((z.shape[0], 1))
+        full[active, 0] = self._samples.solve_active(active, 1 / C)
+        step = self.here.asarray(full) - z
+        half_gradient = z - C * _positive(R)  # in the metric K, as the machine is Σ_i α_i y_i x_i
+        return step, np.asarray(to_numpy(-xp.sum(half_gradient * self.times(step), axis=0)))
 
 
 def _ridge_solve(Q: Array, h: Array) -> Array:
@@ -332,8 +422,11 @@ def _ridge_solve(Q: Array, h: Array) -> Array:
     return scale * xp.linalg.solve(unit, (scale * h)[:, None])[:, 0]
 
 
-def _exact_steps(R: Array, S: Array, q1: Doubles, q2: Doubles, C: float) -> Doubles:
+def exact_steps(R: Array, S: Array, q1: Doubles, q2: Doubles, C: float) -> Doubles:
     """Return for each machine the t >= 0 that minimises the objective along its step, (G,).
+
+    ``R`` (n, G) are the residuals, ``S`` (n, G) what a step of 1 takes off them; the norm adds ``2 q1 t + q2 t²``. The
+    objective must not rise at t = 0.
 
     Half the slope, ``q1 + q2 t - C Σ_i s_i max(0, r_i - t s_i)``, is piecewise linear and never falls. Newton's
     method for its root starts from the full step, t = 1, and is kept inside the bracket known so far.
