@@ -1,0 +1,281 @@
+"""Records: one JSON line for each thing that is known, appended as soon as it is known.
+
+A file of records holds three kinds of lines, told apart by ``"kind"``:
+
+    run     when, with what and on how many cores a study was run
+    set     a data set and its teacher: a column of Table 1
+    cell    one model: (set, method, seed, size) and what was measured, or why there is none
+
+Lines are only ever appended, each by one ``write``. Of several lines about the same thing the last one counts, except
+that what is done stays done. A kill can cut off the last line only: a reader ignores it, and the next
+:class:`Journal` removes it, so that its cell is run again. Everything that figures, tables and pages show is a
+function of :class:`Records`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from svmpress.errors import FormatError, InputError
+from svmpress.study.plan import Key
+
+DONE, SKIPPED, UNFINISHED, FAILED = "done", "skipped", "unfinished", "failed"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """How a study was run.
+
+    Parameters
+    ----------
+    started : str
+        UTC, ISO 8601.
+    version : str
+        Of svmpress; ``python``, ``numpy``, ``sklearn`` are those of the others.
+    cores, jobs, threads : int
+        Cores that the process may use, processes, threads of each.
+    predictor : str
+        What svmpress predicts with.
+    rows : int, optional
+        Training rows of each set at most.
+    limit : float, optional
+        Seconds that a unit of work may take.
+    """
+
+    started: str
+    version: str
+    python: str
+    numpy: str
+    sklearn: str
+    cores: int
+    jobs: int
+    threads: int
+    predictor: str
+    rows: int | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class SetRecord:
+    """A data set and its teacher: a column of Table 1.
+
+    Parameters
+    ----------
+    name : str
+    train, test, features, classes : int
+        Rows, columns after preparation, labels.
+    vectors : int
+        Support vectors of the teacher.
+    C, gamma, accuracy, train_seconds : float
+        Of the teacher, accuracy on the test rows.
+    """
+
+    name: str
+    train: int
+    test: int
+    features: int
+    classes: int
+    vectors: int
+    C: float
+    gamma: float
+    accuracy: float
+    train_seconds: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model of the study.
+
+    Parameters
+    ----------
+    set, method : str
+    seed, size : int
+        The number of vectors asked for.
+    status : "done", "skipped", "unfinished" or "failed"
+        A method that cannot do this, one that took longer than the limit, one that broke.
+    accuracy, agreement : float
+        On the test rows: the share of right answers, and of those that are the teacher's.
+    vectors, multiply_adds, file_bytes : int
+        Kernel evaluations and multiply-adds of a prediction, and bytes of the saved model.
+    build_seconds : float
+    predict_seconds : float
+        Of 1,000 predictions, best of several.
+    threads : int
+        That the process might use.
+    version : str
+        Of svmpress.
+    limit : float
+        Seconds, if it was not finished within them.
+    notes : str
+        The reason of any status but "done"; what a reader should know.
+    """
+
+    set: str
+    method: str
+    seed: int
+    size: int
+    status: str
+    accuracy: float | None = None
+    agreement: float | None = None
+    vectors: int | None = None
+    multiply_adds: int | None = None
+    file_bytes: int | None = None
+    build_seconds: float | None = None
+    predict_seconds: float | None = None
+    threads: int | None = None
+    version: str | None = None
+    limit: float | None = None
+    notes: str = ""
+
+    @property
+    def key(self) -> Key:
+        """Set, method, seed, size."""
+        return self.set, self.method, self.seed, self.size
+
+    def settled(self, limit: float | None) -> bool:
+        """Return whether this need not be run again under a limit: what failed, or may finish now, is."""
+        if self.status == UNFINISHED:
+            return limit is not None and self.limit is not None and limit <= self.limit
+        return self.status in (DONE, SKIPPED)
+
+
+Record = RunRecord | SetRecord | Cell
+_KINDS: dict[str, type[Any]] = {"run": RunRecord, "set": SetRecord, "cell": Cell}
+
+
+@dataclass(frozen=True)
+class Records:
+    """Everything that is known: runs, sets by name, cells by key."""
+
+    runs: tuple[RunRecord, ...] = ()
+    sets: dict[str, SetRecord] = field(default_factory=dict)
+    cells: dict[Key, Cell] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> Records:
+        """Put records together, the later ones over the earlier ones; what is done stays done."""
+        runs: list[RunRecord] = []
+        sets: dict[str, SetRecord] = {}
+        cells: dict[Key, Cell] = {}
+        for record in records:
+            if isinstance(record, RunRecord):
+                runs.append(record)
+            elif isinstance(record, SetRecord):
+                sets[record.name] = record
+            elif record.status == DONE or record.key not in cells or cells[record.key].status != DONE:
+                cells[record.key] = record
+        return cls(tuple(runs), sets, cells)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Records:
+        """Read a file of records; one that is not there has none."""
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            return cls()
+        except OSError as e:
+            raise InputError(f"cannot read {path}: {e.strerror or e}") from e
+        whole, _, _ = content.rpartition(b"\n")
+        lines = whole.split(b"\n") if whole else []
+        return cls.of(_parsed(line, f"{path}, line {i}") for i, line in enumerate(lines, 1))
+
+    def done(self) -> list[Cell]:
+        """Return the cells that hold measurements, in order of their keys."""
+        return [self.cells[key] for key in sorted(self.cells) if self.cells[key].status == DONE]
+
+
+def to_line(record: Record) -> bytes:
+    r"""Return a record as a line; fields that are None or empty are left out.
+
+    Examples
+    --------
+    >>> to_line(Cell("magic", "dlib", 0, 10, "skipped", notes="needs dlib"))
+    b'{"kind":"cell","set":"magic","method":"dlib","seed":0,"size":10,"status":"skipped","notes":"needs dlib"}\n'
+    """
+    kind = next(name for name, known in _KINDS.items() if isinstance(record, known))
+    known = {name: value for name, value in asdict(record).items() if value is not None and value != ""}
+    return json.dumps({"kind": kind, **known}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _parsed(line: bytes, where: str) -> Record:
+    try:
+        content = json.loads(line)
+        kind = _KINDS[content.pop("kind")]
+        names = {f.name for f in fields(kind)}
+        record: Record = kind(**{name: value for name, value in content.items() if name in names})
+    except (ValueError, KeyError, TypeError, AttributeError) as e:
+        raise FormatError(f"{where} is not a record of a study") from e
+    return record
+
+
+class Journal:
+    """A file that records are appended to, by one process at a time; use it as a context manager.
+
+    Parameters
+    ----------
+    path : path
+        Made if need be; a last line that is cut off is removed.
+
+    Raises
+    ------
+    InputError
+        If another process is writing to it, or the operating system refuses.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "study.jsonl"
+    >>> with Journal(path) as journal:
+    ...     journal.append(Cell("magic", "dlib", 0, 10, "skipped"))
+    >>> list(Records.load(path).cells)
+    [('magic', 'dlib', 0, 10)]
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            content = self.path.read_bytes()
+        except OSError as e:
+            raise InputError(f"cannot write {self.path}: {e.strerror or e}") from e
+        try:
+            self._lock()
+        except BaseException:
+            os.close(self._file)
+            raise
+        if content and not content.endswith(b"\n"):
+            os.ftruncate(self._file, content.rfind(b"\n") + 1)
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # no such locks on this system
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            raise InputError(f"another study is writing to {self.path}; wait for it, or choose another --out") from e
+
+    def append(self, record: Record) -> None:
+        """Write one line."""
+        line = to_line(record)
+        try:
+            written = os.write(self._file, line)
+        except OSError as e:
+            raise InputError(f"cannot write {self.path}: {e.strerror or e}") from e
+        if written != len(line):
+            raise InputError(f"cannot write {self.path}: no space left")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._file)

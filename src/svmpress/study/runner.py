@@ -1,0 +1,350 @@
+"""Running a study: orders to worker processes, answers to the journal.
+
+The parent process computes nothing. It hands each set's teacher to a worker, then the set's units as soon as the
+teacher is in the cache, and appends every answer to the journal: one writer, so lines never mix. What has a settled
+record is not run again, so a study that was stopped, by Ctrl-C, a kill or a power cut, goes on where it stopped.
+
+A worker that takes longer than the limit over a unit is killed, and the sizes that it has not delivered are recorded
+as unfinished; with a larger limit, or none, they are tried again. A worker that dies takes one unit with it, not the
+study.
+"""
+
+from __future__ import annotations
+
+import datetime
+import multiprocessing
+import os
+import platform
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+
+from svmpress import __version__, runtime
+from svmpress.errors import InputError
+from svmpress.study.plan import Key, Plan, Unit, units
+from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Journal, Records, RunRecord
+from svmpress.study.task import StudyMethod
+from svmpress.study.worker import Source, serve
+
+RECORDS = "study.jsonl"
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_PULSE = 0.5
+"""Seconds between looks at the clock."""
+
+Progress = Callable[[str, int, int], None]
+Say = Callable[[str], None]
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux has it
+        return os.cpu_count() or 1
+
+
+def run(
+    plan: Plan,
+    methods: Mapping[str, StudyMethod],
+    out: Path,
+    *,
+    folder: Path | None = None,
+    teachers: Path | None = None,
+    jobs: int = 1,
+    limit: float | None = None,
+    progress: Progress | None = None,
+    say: Say | None = None,
+) -> Records:
+    """Run what is missing of a study and return all records.
+
+    Parameters
+    ----------
+    plan : Plan
+    methods : mapping
+        Those that the plan names, by name.
+    out : Path
+        Folder for ``study.jsonl`` and the teachers; made if need be.
+    folder : Path, optional
+        Of the NPZ files; None: from the network.
+    teachers : Path, optional
+        Folder of trained teachers, ``OUT/teachers`` by default.
+    jobs : int
+        Worker processes; the cores are shared out among them as threads.
+    limit : float, optional
+        Seconds that a unit may take.
+    progress : callable, optional
+        Called with (stage, done, total), in cells.
+    say : callable, optional
+        Called with a sentence for each unit that is finished.
+    """
+    if jobs < 1:
+        raise InputError(f"jobs must be at least 1, not {jobs}")
+    if limit is not None and limit <= 0:
+        raise InputError(f"the limit must be more than 0 seconds, not {limit:g}")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InputError(f"cannot make the folder {out}: {e.strerror or e}") from e
+    source = Source(folder, teachers or out / "teachers", plan.rows)
+    threads = max(1, cores() // jobs)
+    path = out / RECORDS
+    with Journal(path) as journal:
+        known = Records.load(path)
+        other = {r.rows for r in known.runs} - {plan.rows}
+        if other:
+            had, wanted = _of_rows(other.pop()), _of_rows(plan.rows)
+            raise InputError(f"{path} is of a study with {had}, not with {wanted}: choose another --out")
+        journal.append(_run_record(plan, jobs, threads, limit))
+        with _threads(threads):
+            pool = Pool([_Worker(source, dict(methods), threads) for _ in range(jobs)])
+            Run(plan, methods, known, journal, pool, limit, progress, say).run()
+    return Records.load(path)
+
+
+def _of_rows(rows: int | None) -> str:
+    return "all rows" if rows is None else f"at most {rows:,} rows"
+
+
+def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> RunRecord:
+    return RunRecord(
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        sklearn=sklearn.__version__,
+        cores=cores(),
+        jobs=jobs,
+        threads=threads,
+        predictor=runtime.describe().split(" (")[0],
+        rows=plan.rows,
+        limit=limit,
+    )
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Let processes that are started in here use so many threads: libraries read these variables when they load."""
+    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(count)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Processes
+# ---------------------------------------------------------------------------------------------------------
+
+
+class _Worker:
+    """A worker process, its order, and since when it works on it."""
+
+    def __init__(self, source: Source, methods: dict[str, StudyMethod], threads: int) -> None:
+        self._start = (source, methods, threads)
+        self.order: str | Unit | None = None
+        self.since: float | None = None
+        self.missing: list[int] = []
+        self.used = ""
+        self._process: Any = None
+        self.link: Connection | None = None
+
+    def give(self, order: str | Unit) -> None:
+        """Start the process if need be and send it an order."""
+        if self.link is None:
+            context = multiprocessing.get_context("spawn")
+            self.link, theirs = context.Pipe()
+            self._process = context.Process(target=serve, args=(theirs, *self._start), daemon=True)
+            self._process.start()
+            theirs.close()
+        self.order, self.since = order, None
+        self.used, self.missing = (order, []) if isinstance(order, str) else (order.set, list(order.sizes))
+        self.link.send(order)
+
+    def stop(self) -> int:
+        """Kill the process and return its exit code."""
+        if self.link is None:
+            return 0
+        self._process.kill()
+        self._process.join()
+        self.link.close()
+        self.link, self.used = None, ""
+        return int(self._process.exitcode)
+
+
+@dataclass
+class Pool:
+    """The workers."""
+
+    workers: list[_Worker]
+
+    def free(self, name: str) -> _Worker | None:
+        """Return a worker without an order, best one that has the set in memory."""
+        idle = [w for w in self.workers if w.order is None]
+        return max(idle, key=lambda w: w.used == name) if idle else None
+
+    def busy(self) -> list[_Worker]:
+        """Return the workers with an order."""
+        return [w for w in self.workers if w.order is not None]
+
+    def messages(self) -> Iterator[tuple[_Worker, str, Any]]:
+        """Yield what has come within a moment: worker, kind and content; kind is "dead" if the process has ended."""
+        links = [(w, w.link) for w in self.busy() if w.link is not None]
+        ready = wait([link for _, link in links], timeout=_PULSE)
+        for worker, link in links:
+            if link not in ready:
+                continue
+            try:
+                kind, content = link.recv()
+            except (EOFError, ConnectionResetError):
+                kind, content = "dead", None
+            yield worker, kind, content
+
+    def stop(self) -> None:
+        """Kill all."""
+        for worker in self.workers:
+            worker.stop()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The study
+# ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """One run over what is missing; see :func:`run`."""
+
+    plan: Plan
+    methods: Mapping[str, StudyMethod]
+    known: Records
+    journal: Journal
+    pool: Pool
+    limit: float | None
+    progress: Progress | None
+    say: Say | None
+    waiting: deque[str] = field(default_factory=deque)
+    ready: list[tuple[int, Unit]] = field(default_factory=list)
+    cells: set[Key] = field(default_factory=set)
+    missing: set[Key] = field(default_factory=set)
+
+    def run(self) -> None:
+        """Work until nothing is left."""
+        self.waiting.extend(sorted(self.plan.sets, key=_large_first))
+        try:
+            while self.waiting or self.ready or self.pool.busy():
+                self._hand_out()
+                for worker, kind, content in self.pool.messages():
+                    self._take(worker, kind, content)
+                self._stop_the_late()
+                self._show()
+        finally:
+            self.pool.stop()
+
+    # -- orders --------------------------------------------------------------------------------------------
+
+    def _hand_out(self) -> None:
+        """Teachers first, then units by seed, so that a run that is stopped early has something of everything."""
+        while self.waiting and (worker := self.pool.free(self.waiting[0])):
+            worker.give(self.waiting.popleft())
+        while self.ready and (worker := self.pool.free(self.ready[0][1].set)):
+            worker.give(self._next(worker))
+
+    def _next(self, worker: _Worker) -> Unit:
+        """Take the next unit for a worker: of the set that it has in memory, if the seed has one."""
+        seed = self.ready[0][0]
+        same = (i for i, (s, unit) in enumerate(self.ready) if s == seed and unit.set == worker.used)
+        return self.ready.pop(next(same, 0))[1]
+
+    def _add_units(self, name: str, n_vectors: int) -> None:
+        for unit in units(self.plan, name, n_vectors, self.methods):
+            self.cells.update(unit.keys)
+            open_ = [key for key in unit.keys if not self._settled(key)]
+            self.missing.update(open_)
+            if open_:
+                left = replace(unit, sizes=tuple(size for *_, size in open_))
+                self.ready.append((self.plan.seeds.index(unit.seed), left))
+        self.ready.sort(key=lambda item: item[0])
+
+    def _settled(self, key: Key) -> bool:
+        cell = self.known.cells.get(key)
+        return cell is not None and cell.settled(self.limit)
+
+    # -- answers -------------------------------------------------------------------------------------------
+
+    def _take(self, worker: _Worker, kind: str, content: Any) -> None:
+        if kind == "set":
+            if self.known.sets.get(content.name) != content:
+                self.journal.append(content)
+            self._add_units(content.name, content.vectors)
+        elif kind == "began":
+            worker.since = time.monotonic()
+        elif kind == "cell":
+            self.journal.append(content)
+            if content.size in worker.missing:
+                worker.missing.remove(content.size)
+            self.missing.discard(content.key)
+        elif kind == "end":
+            self._close(worker, SKIPPED, content or "the method makes no model of this size on this set")
+        elif isinstance(worker.order, str):
+            raise self._teacher_failed(worker.order, kind, content, worker)
+        elif kind == "dead":
+            code = worker.stop()
+            self._close(worker, FAILED, f"the process ended with code {code}; a lack of memory can be the reason")
+        else:
+            self._close(worker, FAILED, content.strip().splitlines()[-1])
+
+    def _teacher_failed(self, name: str, kind: str, content: Any, worker: _Worker) -> Exception:
+        if kind == "bad":
+            return InputError(content)
+        if kind == "dead":
+            return InputError(f"training on {name} ended with code {worker.stop()}; is there enough memory?")
+        return RuntimeError(f"training on {name} failed:\n{content}")
+
+    def _close(self, worker: _Worker, status: str, reason: str) -> None:
+        """Record what a unit has not delivered, and free its worker."""
+        unit = worker.order
+        worker.order = None
+        if isinstance(unit, str) or unit is None:
+            return
+        limit = self.limit if status == UNFINISHED else None
+        for size in worker.missing:
+            key = (unit.set, unit.method, unit.seed, size)
+            self.journal.append(Cell(*key, status, version=__version__, limit=limit, notes=reason))
+            self.missing.discard(key)
+        if self.say is not None:
+            seconds = time.monotonic() - (worker.since or time.monotonic())
+            what = f"{len(unit.sizes) - len(worker.missing)} of {len(unit.sizes)} sizes up to {unit.sizes[-1]}"
+            why = f" ({status}: {reason})" if worker.missing else ""
+            left = f"{len(self.missing):,} cells left"
+            self.say(f"{unit.set} {unit.method} seed {unit.seed}: {what} in {seconds:.0f} s{why}; {left}")
+
+    def _stop_the_late(self) -> None:
+        if self.limit is None:
+            return
+        for worker in self.pool.busy():
+            if worker.since is not None and time.monotonic() - worker.since > self.limit:
+                worker.stop()
+                self._close(worker, UNFINISHED, f"not finished within {self.limit:g} s")
+
+    def _show(self) -> None:
+        if self.progress is not None and self.cells:
+            self.progress("study", len(self.cells) - len(self.missing), len(self.cells))
+
+
+def _large_first(name: str) -> int:
+    """Order sets so that the longest trainings start first."""
+    order = ("mnist", "letters", "20news", "ohsumed", "magic", "pageblocks")
+    return order.index(name) if name in order else -1

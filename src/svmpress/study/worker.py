@@ -1,0 +1,204 @@
+"""The process that builds and measures models: orders in, records out.
+
+A worker is given names of sets (train the teacher, say what it is) and units of work, and answers with messages:
+
+    ("set", SetRecord)      the teacher is in the cache
+    ("began", None)         the rows are loaded: from now on the limit counts
+    ("cell", Cell)          a model was built and measured
+    ("end", reason)         the order is carried out; a reason where a method cannot do the set
+    ("bad", sentence)       the caller's input is at fault
+    ("broke", text)         svmpress is at fault, with the traceback
+
+It keeps the set that it used last, so orders about the same set follow each other cheaply. Ctrl-C is left to the
+parent; when the parent is gone, so is the worker.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import __version__
+from svmpress.errors import SvmpressError
+from svmpress.study import sets
+from svmpress.study.plan import Unit
+from svmpress.study.records import DONE, Cell, SetRecord
+from svmpress.study.task import Built, NotApplicable, StudyMethod, Task
+
+_TIMED_ROWS = 1_000
+_REPEATS = (3, 25)
+_TIMING_SECONDS = 0.25
+"""Repeat a prediction at least and at most so often, and in between until so much time has gone."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where sets and teachers are, and how many rows of them to use."""
+
+    folder: Path | None
+    teachers: Path
+    rows: int | None = None
+
+
+def describe(task: Task) -> SetRecord:
+    """Return what Table 1 says of a set."""
+    return SetRecord(
+        name=task.name,
+        train=task.X.shape[0],
+        test=task.X_test.shape[0],
+        features=task.X.shape[1],
+        classes=len(np.unique(task.y)),
+        vectors=task.teacher.n_vectors,
+        C=task.C,
+        gamma=task.gamma,
+        accuracy=_share(task.teacher.predict(task.X_test), task.y_test),
+        train_seconds=_short(task.train_seconds),
+    )
+
+
+def measure(task: Task, built: Built, teacher_labels: NDArray[Any], method: str, seed: int, threads: int) -> Cell:
+    """Return the cell of a model: what it answers on the test rows, and what it costs.
+
+    Parameters
+    ----------
+    task : Task
+    built : Built
+    teacher_labels : (n_test,)
+        What the teacher answers.
+    method : str
+    seed : int
+    threads : int
+        For the record.
+    """
+    answers = built.predict(task.X_test)
+    return Cell(
+        set=task.name,
+        method=method,
+        seed=seed,
+        size=built.size,
+        status=DONE,
+        accuracy=_share(answers, task.y_test),
+        agreement=_share(answers, teacher_labels),
+        vectors=built.vectors,
+        multiply_adds=built.multiply_adds,
+        file_bytes=built.file_bytes,
+        build_seconds=_short(built.seconds),
+        predict_seconds=_short(prediction_seconds(built.predict, task.X_test)),
+        threads=threads,
+        version=__version__,
+        notes=built.notes,
+    )
+
+
+def prediction_seconds(predict: Callable[[Any], Any], X: Any) -> float:
+    """Return how long 1,000 predictions take, best of several; fewer rows are scaled up."""
+    rows = X[:_TIMED_ROWS]
+    best, repeats, until = np.inf, 0, time.perf_counter() + _TIMING_SECONDS
+    while repeats < _REPEATS[0] or (repeats < _REPEATS[1] and time.perf_counter() < until):
+        start = time.perf_counter()
+        predict(rows)
+        best = min(best, time.perf_counter() - start)
+        repeats += 1
+    return float(best) * _TIMED_ROWS / rows.shape[0]
+
+
+def _share(answers: NDArray[Any], truth: NDArray[Any]) -> float:
+    return round(float(np.mean(np.asarray(answers) == truth)), 6)
+
+
+def _short(seconds: float) -> float:
+    """Return four digits: no clock is better than that, and records stay small."""
+    return float(f"{seconds:.4g}")
+
+
+class Worker:
+    """The loop of a worker; see the module's docstring.
+
+    Parameters
+    ----------
+    source : Source
+    methods : dict
+        By name.
+    threads : int
+        Threads that numerical libraries may use.
+    send : callable
+        Takes messages.
+    """
+
+    def __init__(
+        self, source: Source, methods: dict[str, StudyMethod], threads: int, send: Callable[[tuple[str, Any]], None]
+    ) -> None:
+        self.source, self.methods, self.threads, self.send = source, methods, threads, send
+        self._task: Task | None = None
+        self._teacher_labels: NDArray[Any] | None = None
+
+    def obey(self, order: str | Unit) -> None:
+        """Carry out one order and say so."""
+        try:
+            reason = self._train(order) if isinstance(order, str) else self._build(order)
+            self.send(("end", reason))
+        except SvmpressError as e:
+            self.send(("bad", str(e)))
+        except Exception:
+            self.send(("broke", traceback.format_exc()))
+
+    def _load(self, name: str) -> Task:
+        if self._task is None or self._task.name != name:
+            self._task = self._teacher_labels = None  # not two sets in memory
+            self._task = sets.task(self.source.folder, self.source.teachers, name, self.source.rows)
+        return self._task
+
+    def _train(self, name: str) -> str:
+        self.send(("set", describe(self._load(name))))
+        return ""
+
+    def _build(self, unit: Unit) -> str:
+        task = self._load(unit.set)
+        if self._teacher_labels is None:
+            self._teacher_labels = task.teacher.predict(task.X_test)
+        self.send(("began", None))
+        try:
+            for built in self.methods[unit.method].build(task, unit.sizes, unit.seed):
+                self.send(("cell", measure(task, built, self._teacher_labels, unit.method, unit.seed, self.threads)))
+        except NotApplicable as e:
+            return str(e)
+        return ""
+
+
+def serve(orders: Connection, source: Source, methods: dict[str, StudyMethod], threads: int) -> None:
+    """Run a worker in this process until an order is None or the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _follow_parent()
+    warnings.simplefilter("ignore")  # of a fit that did not converge the study shows the result
+    worker = Worker(source, methods, threads, orders.send)
+    try:
+        while (order := orders.recv()) is not None:
+            worker.obey(order)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+
+
+def _follow_parent() -> None:
+    """End this process when its parent is gone, whatever it is doing."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -1,0 +1,312 @@
+"""The study's runner: what is run, what is recorded, and that no interruption loses or repeats anything."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from study_fakes import Breaks, CannotDo, Fake, Slow, two_moons
+from svmpress.errors import FormatError, InputError
+from svmpress.formats import load
+from svmpress.study.plan import RATIOS, Plan, paper_sizes, units
+from svmpress.study.records import Cell, Journal, Records, SetRecord, to_line
+from svmpress.study.runner import cores, run
+from svmpress.study.worker import prediction_seconds
+
+# ---------------------------------------------------------------------------------------------------------
+# Plans
+# ---------------------------------------------------------------------------------------------------------
+
+
+@given(n=st.integers(2, 50_000))
+def test_sizes_are_those_of_the_paper(n):
+    sizes = Plan(("a",), ("auto",)).sizes_for(n)
+    largest = max(1, round(0.2 * n))
+    assert sizes == sorted(set(sizes))
+    assert sizes[-1] == largest
+    assert set(range(10, min(100, largest) + 1, 10)) <= set(sizes)
+    assert {max(1, round(r * n)) for r in RATIOS} <= set(sizes)
+    above = [s for s in sizes if s >= 100]
+    assert all(b / a <= 1.75 for a, b in itertools.pairwise(above))
+    assert len(sizes) < 35
+
+
+def test_sizes_of_ones_own():
+    plan = Plan(("a",), ("auto",), sizes=(7, 1000), ratios=(0.5,))
+    assert plan.sizes_for(100) == [7, 50]
+    assert Plan(("a",), ("auto",), ratios=(0.001,)).sizes_for(100) == [1]
+    assert 84 in paper_sizes(419)
+
+
+def test_units_share_a_path_or_have_a_size_each():
+    methods = {"full": Fake("full", seeded=False), "path": Fake("path"), "each": Fake("each", grows=False)}
+    plan = Plan(("a",), tuple(methods), seeds=(3, 1), sizes=(2, 5))
+    found = units(plan, "a", 50, methods)
+    assert [(u.method, u.seed, u.sizes) for u in found] == [
+        ("full", 3, (50,)),
+        ("path", 3, (2, 5)),
+        ("each", 3, (5,)),
+        ("each", 3, (2,)),
+        ("path", 1, (2, 5)),
+        ("each", 1, (5,)),
+        ("each", 1, (2,)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"sets": ()}, "name each of the sets once"),
+        ({"seeds": (1, 1)}, "name each of the seeds once"),
+        ({"sizes": (0,)}, "at least 1"),
+        ({"ratios": (1.5,)}, "between 0 and 1"),
+        ({"rows": 1}, "rows must be at least 2"),
+    ],
+)
+def test_bad_plans(changes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        replace(Plan(("a",), ("auto",)), **changes)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Records
+# ---------------------------------------------------------------------------------------------------------
+
+CELL = Cell("magic", "auto", 0, 10, "done", 0.9, 0.95, 10, 120, 1000, 1.5, 0.001, 1, "0.1.0", notes='a "note"\nµ')
+
+
+def test_lines_round_trip(tmp_path):
+    record = SetRecord("magic", 100, 50, 10, 2, 40, 30.0, 0.1, 0.87, 3.5)
+    with Journal(tmp_path / "a.jsonl") as journal:
+        journal.append(record)
+        journal.append(CELL)
+    found = Records.load(tmp_path / "a.jsonl")
+    assert found.sets == {"magic": record}
+    assert found.cells == {CELL.key: CELL}
+    assert found.done() == [CELL]
+    assert Records.load(tmp_path / "none.jsonl") == Records()
+
+
+@given(cut=st.integers(1, len(to_line(CELL)) - 1))
+def test_a_line_cut_off_by_a_kill_is_forgotten_and_written_again(tmp_path_factory, cut):
+    path = tmp_path_factory.mktemp("cut") / "a.jsonl"
+    whole = to_line(replace(CELL, size=20))
+    path.write_bytes(whole + to_line(CELL)[:cut])
+    assert [c.size for c in Records.load(path).done()] == [20]
+    with Journal(path) as journal:
+        journal.append(CELL)
+    assert path.read_bytes() == whole + to_line(CELL)
+
+
+def test_what_is_done_stays_done():
+    failed = replace(CELL, status="failed", accuracy=None)
+    assert Records.of([CELL, failed]).cells[CELL.key] == CELL
+    assert Records.of([failed, CELL]).cells[CELL.key] == CELL
+    assert Records.of([CELL, replace(CELL, accuracy=0.8)]).cells[CELL.key].accuracy == 0.8
+
+
+def test_what_needs_another_run():
+    late = Cell("a", "b", 0, 1, "unfinished", limit=10)
+    assert [late.settled(limit) for limit in (5, 10, 11, None)] == [True, True, False, False]
+    assert CELL.settled(1)
+    assert replace(CELL, status="skipped").settled(None)
+    assert not replace(CELL, status="failed").settled(None)
+
+
+def test_bad_records(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"kind":"cell"}\n')
+    with pytest.raises(FormatError, match="line 1 is not a record"):
+        Records.load(path)
+    path.write_bytes(to_line(CELL) + b"nonsense\n")
+    with pytest.raises(FormatError, match="line 2"):
+        Records.load(path)
+    with pytest.raises(InputError, match="cannot write"):
+        Journal(tmp_path / "no" / "a.jsonl")
+
+
+def test_two_studies_do_not_write_to_one_file(tmp_path):
+    with Journal(tmp_path / "a.jsonl"), pytest.raises(InputError, match="another study"):
+        Journal(tmp_path / "a.jsonl")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Runs
+# ---------------------------------------------------------------------------------------------------------
+
+PLAN = Plan(("moons",), ("fake",), seeds=(0, 1), sizes=(5, 10, 20))
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return two_moons(folder)
+
+
+def go(plan, method, data, out, **settings):
+    return run(replace(plan, methods=(method.name,)), {method.name: method}, out, folder=data, **settings)
+
+
+def test_cells_hold_what_was_measured(data, tmp_path):
+    log, seen, said = tmp_path / "log", [], []
+    methods = {m.name: m for m in (Fake(log=str(log)), Fake("full", seeded=False), Fake("each", grows=False))}
+    plan = replace(PLAN, methods=tuple(methods))
+    records = run(
+        plan, methods, tmp_path / "out", folder=data, jobs=2, progress=lambda *a: seen.append(a), say=said.append
+    )
+    (moons,) = records.sets.values()
+    assert (moons.train, moons.test, moons.features, moons.classes) == (120, 120, 2, 2)
+    teacher = load(tmp_path / "out" / "teachers" / "moons.svmpress")
+    assert moons.vectors == teacher.n_vectors
+    assert len(records.done()) == len(records.cells) == 2 * 3 + 1 + 2 * 3
+    with np.load(data / "moons.npz") as z:
+        X, X_test, y_test = z["X_train"], z["X_test"], z["y_test"]
+    truth = teacher.predict((X_test - X.mean(0)) / X.std(0))
+    assert moons.accuracy == pytest.approx(np.mean(truth == y_test), abs=1e-6)
+    cell = records.cells["moons", "fake", 1, 10]
+    wrong = np.arange(120) < 7
+    assert cell.agreement == pytest.approx(1 - 7 / 120, abs=1e-6)
+    assert cell.accuracy == pytest.approx(np.mean(np.where(wrong, -truth, truth) == y_test), abs=1e-6)
+    assert (cell.vectors, cell.multiply_adds, cell.file_bytes, cell.build_seconds) == (10, 20, 1000, 5.0)
+    assert cell.predict_seconds > 0
+    assert cell.notes == "of no use"
+    assert records.cells["moons", "full", 0, moons.vectors].status == "done"
+    assert {line.split()[-1] for line in log.read_text().splitlines()} == {str(max(1, cores() // 2))}
+    assert seen[-1] == ("study", 13, 13)
+    assert len(said) == 2 + 1 + 6
+    assert records.runs[0].jobs == 2
+
+
+def test_a_second_run_does_what_is_missing_only(data, tmp_path):
+    log = tmp_path / "log"
+    method = Fake(log=str(log))
+    out = tmp_path / "out"
+    go(replace(PLAN, sizes=(5, 20), seeds=(0,)), method, data, out)
+    path = out / "study.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert json.loads(lines[-1])["size"] == 20
+    path.write_bytes(b"".join(lines)[:-9])  # killed while it wrote
+    log.write_text("")
+    records = go(PLAN, method, data, out)
+    assert sorted(line.split()[2:4] for line in log.read_text().splitlines()) == [
+        ["0", "10"], ["0", "20"], ["1", "10"], ["1", "20"], ["1", "5"],
+    ]  # fmt: skip
+    assert len(records.done()) == 6
+    log.write_text("")
+    assert go(PLAN, method, data, out).cells == records.cells
+    assert log.read_text() == ""
+
+
+def test_a_limit_is_recorded_and_a_larger_one_tries_again(data, tmp_path):
+    records = go(replace(PLAN, seeds=(0,)), Slow("slow"), data, tmp_path / "out", limit=0.7)
+    status = {size: records.cells["moons", "slow", 0, size].status for size in (5, 10, 20)}
+    assert status == {5: "done", 10: "done", 20: "unfinished"}
+    assert records.cells["moons", "slow", 0, 20].notes == "not finished within 0.7 s"
+    quick = Fake("slow", log=str(tmp_path / "log"))
+    assert go(replace(PLAN, seeds=(0,)), quick, data, tmp_path / "out", limit=0.5).cells == records.cells
+    records = go(replace(PLAN, seeds=(0,)), quick, data, tmp_path / "out", limit=50)
+    assert records.cells["moons", "slow", 0, 20].status == "done"
+
+
+@pytest.mark.parametrize(("how", "reason"), [("raise", "ZeroDivisionError: no such number"), ("die", "code 7")])
+def test_a_method_that_breaks_does_not_break_the_study(data, tmp_path, how, reason):
+    records = go(PLAN, Breaks("breaks", how=how), data, tmp_path / "out")
+    assert {records.cells["moons", "breaks", seed, 10].status for seed in (0, 1)} == {"done"}
+    for seed in (0, 1):
+        cell = records.cells["moons", "breaks", seed, 20]
+        assert cell.status == "failed"
+        assert reason in cell.notes
+    again = go(PLAN, Fake("breaks"), data, tmp_path / "out")
+    assert len(again.done()) == 6
+
+
+def test_what_cannot_be_done_is_skipped_with_the_reason(data, tmp_path):
+    records = go(PLAN, CannotDo("cannot"), data, tmp_path / "out")
+    assert {(c.status, c.notes) for c in records.cells.values()} == {("skipped", "needs three classes")}
+
+
+def test_rows_are_part_of_a_study(data, tmp_path):
+    records = go(replace(PLAN, rows=60), Fake(), data, tmp_path / "out")
+    assert (records.sets["moons"].train, records.sets["moons"].test) == (60, 30)
+    with pytest.raises(InputError, match="at most 60 rows, not with all rows"):
+        go(PLAN, Fake(), data, tmp_path / "out")
+
+
+def test_bad_input(data, tmp_path):
+    with pytest.raises(InputError, match=r"no data set suns in .*sets there: moons"):
+        go(replace(PLAN, sets=("suns",)), Fake(), data, tmp_path / "out")
+    with pytest.raises(InputError, match="jobs must be at least 1"):
+        go(PLAN, Fake(), data, tmp_path / "out", jobs=0)
+    with pytest.raises(InputError, match="more than 0 seconds"):
+        go(PLAN, Fake(), data, tmp_path / "out", limit=0)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot make the folder"):
+        go(PLAN, Fake(), data, tmp_path / "file" / "out")
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from study_fakes import Slow
+from svmpress.study.plan import Plan
+from svmpress.study.runner import run
+if __name__ == "__main__":
+    plan = Plan(("moons",), ("slow",), sizes=(5, 10, 20))
+    run(plan, {"slow": Slow("slow", log=sys.argv[3])}, Path(sys.argv[2]), folder=Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_killed_run_loses_nothing_and_leaves_no_process(data, tmp_path, number):
+    out, log = tmp_path / "out", tmp_path / "log"
+    (tmp_path / "script.py").write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "script.py"), str(data), str(out), str(log)],
+        env=environment, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    while not (log.exists() and log.read_text().count("\n") == 3):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does: to parent and workers alike
+    else:
+        process.kill()
+    process.communicate()
+    assert [c.size for c in Records.load(out / "study.jsonl").done()] == [5, 10]
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("a worker is still there")
+    records = go(replace(PLAN, seeds=(0,)), Fake("slow"), data, out)
+    assert [c.size for c in records.done()] == [5, 10, 20]
+
+
+def test_predictions_are_timed_for_a_thousand_rows():
+    calls = []
+
+    def predict(X):
+        calls.append(X.shape[0])
+        time.sleep(0.01)
+
+    assert prediction_seconds(predict, np.zeros((500, 1))) >= 0.02
+    assert set(calls) == {500}
+    assert len(calls) >= 3
