@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Array, Backend, Rows
+from svmpress.errors import InputError
 from svmpress.kernels import Kernel
 
 Floats = NDArray[np.float64]
@@ -141,3 +142,53 @@ class DenseColumns:
     def diagonal(self) -> Floats:
         """Return the diagonal of the Gram matrix, (p,)."""
         return np.diagonal(self._gram)
+
+
+class DesignColumns:
+    """The Gram matrix of regressors that are there as a matrix, for which the primal form may be the smaller.
+
+    Parameters
+    ----------
+    omega : (n, p)
+    targets : (n,) or (n, M)
+    backend : Backend, optional
+        Where to compute.
+    """
+
+    def __init__(self, omega: Array, targets: Array, backend: Backend | None = None) -> None:
+        here = backend or Backend.of("cpu")
+        targets = np.asarray(arrays.to_numpy(targets), dtype=np.float64)
+        self.omega = here.asarray(omega)
+        self.targets = here.asarray(targets[:, None] if targets.ndim == 1 else targets)
+        self.is_cached = True
+        if self.targets.shape[0] != self.omega.shape[0]:
+            raise InputError(f"{self.omega.shape[0]} rows of regressors for {self.targets.shape[0]} targets")
+
+    @property
+    def n_candidates(self) -> int:
+        """The number of candidates, p."""
+        return int(self.omega.shape[1])
+
+    @property
+    def correlations(self) -> Floats:
+        """``ΩᵀT``, (p, M)."""
+        return np.asarray(arrays.to_numpy(self.omega.T @ self.targets))
+
+    @property
+    def total(self) -> float:
+        """``||T||²``."""
+        return float(np.sum(arrays.to_numpy(self.targets) ** 2))
+
+    def columns(self, which: NDArray[np.intp]) -> Floats:
+        """Return the columns ``which`` of the Gram matrix, (p, len(which))."""
+        return np.asarray(arrays.to_numpy(self.omega.T @ columns_of(self.omega, which)))
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal of the Gram matrix, (p,)."""
+        return np.asarray(np.sum(arrays.to_numpy(self.omega) ** 2, axis=0))
+
+
+def columns_of(A: Array, which: NDArray[np.intp]) -> Array:
+    """Return the columns ``which`` of a dense array of any library."""
+    xp = arrays.namespace(A)
+    return xp.take(A, xp.asarray(which, device=arrays.device_of(A)), axis=1)
