@@ -23,7 +23,8 @@ LAYERS = [
     {"runtime"},
     {"model"},
     {"formats", "budget", "data", "progress"},
-    {"hinge", "select", "objective", "losses"},
+    {"hinge"},
+    {"select", "objective", "losses"},
     {"refine"},
     {"problem"},
     {"scoring", "rehearsal", "scene"},
@@ -32,6 +33,7 @@ LAYERS = [
     {"search", "estimators", "plots", "report", "train", "streaming"},
     {"demo", "study"},
     {"__init__"},
+    {"study"},
     {"cli"},
     {"__main__"},
 ]

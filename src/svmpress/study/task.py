@@ -98,6 +98,10 @@ class StudyMethod(Protocol):
         Key in records, for example ``"lars-svm"``.
     label : str
         In figures.
+    grows : bool
+        Whether the sizes are read off one path, so that they are best built together.
+    seeded : bool
+        Whether another seed may give another model.
     """
 
     @property
@@ -107,6 +111,14 @@ class StudyMethod(Protocol):
     @property
     def label(self) -> str:
         """In figures."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether all sizes are read off one path."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether another seed may give another model."""
 
     def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
         """Yield a model of each size, ascending, as soon as it is finished."""
