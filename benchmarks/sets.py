@@ -1,9 +1,7 @@
-"""The data sets of the benchmarks and their teachers.
+"""The data sets of the benchmarks and their teachers: those of the study, and a regression.
 
-Each set is an NPZ file in a folder that the caller names. Preparation and parameters of the teachers are fixed here
-once: features of the small dense sets are standardised on the training rows, MNIST is divided by 255, text becomes
-sublinear tf-idf (20 Newsgroups reduced to 200 dimensions and normalised). Teachers are trained once and cached as
-native models.
+Preparation, parameters and the cache of teachers are :mod:`svmpress.study.sets`'s. *california* is added here: features
+and values standardised on the training rows, an SVR as the teacher.
 """
 
 from __future__ import annotations
@@ -15,34 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.preprocessing import StandardScaler, normalize
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import svmpress
+from svmpress.study import sets as study
+from svmpress.study.sets import Split
 
-PARAMETERS: dict[str, dict[str, float]] = {
-    "pageblocks": {"C": 10, "gamma": 0.3},
-    "magic": {"C": 30, "gamma": 0.1},
-    "letters": {"C": 30, "gamma": 0.15},
-    "20news": {"C": 10, "gamma": 2},
-    "mnist": {"C": 10, "gamma": 0.02},
-    "ohsumed": {"C": 10, "gamma": 0.3},
-    "california": {"C": 3, "gamma": 0.5, "epsilon": 0.1},
-}
+PARAMETERS: dict[str, dict[str, float]] = {**study.PARAMETERS, "california": {"C": 3, "gamma": 0.5, "epsilon": 0.1}}
 SETS = tuple(PARAMETERS)
-
-
-@dataclass(frozen=True)
-class Split:
-    """Prepared rows: training (n, d) and test."""
-
-    X: Any
-    y: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -56,32 +35,16 @@ class Teacher:
 
 def load(folder: Path, name: str) -> Split:
     """Return a set, prepared."""
-    path = folder / f"{name}.npz"
-    if not path.exists():
-        raise SystemExit(f"{path} is missing; --data names the folder with the NPZ files")
-    z = np.load(path)
-
-    def rows(part: str) -> Any:
-        if f"X_{part}" in z:
-            return z[f"X_{part}"].astype(np.float64)
-        parts = z[f"X_{part}_data"].astype(np.float64), z[f"X_{part}_indices"].astype(np.int32), z[f"X_{part}_indptr"]
-        return sp.csr_matrix(parts, shape=tuple(z[f"X_{part}_shape"]))
-
-    X, X_test, y, y_test = rows("train"), rows("test"), z["y_train"], z["y_test"]
-    if name == "mnist":
-        return Split(X / 255, y, X_test / 255, y_test)
-    if sp.issparse(X):
-        weights = TfidfTransformer(sublinear_tf=True).fit(X)
-        X, X_test = weights.transform(X), weights.transform(X_test)
-        if name == "20news":
-            reduce = TruncatedSVD(200, random_state=0).fit(X)
-            X, X_test = normalize(reduce.transform(X)), normalize(reduce.transform(X_test))
-        return Split(X, y, X_test, y_test)
-    scaler = StandardScaler().fit(X)
-    if name == "california":
-        mean, spread = y.mean(), y.std()
-        y, y_test = (y - mean) / spread, (y_test - mean) / spread
-    return Split(scaler.transform(X), y, scaler.transform(X_test), y_test)
+    try:
+        if name != "california":
+            return study.load(folder, name)
+        raw = study.read(folder, name)
+    except svmpress.InputError as e:
+        raise SystemExit(str(e)) from e
+    scaler = StandardScaler().fit(raw.X)
+    mean, spread = raw.y.mean(), raw.y.std()
+    values = [(y - mean) / spread for y in (raw.y, raw.y_test)]
+    return Split(scaler.transform(raw.X), values[0], scaler.transform(raw.X_test), values[1])
 
 
 def estimator(name: str) -> Any:
@@ -104,12 +67,14 @@ def teacher(folder: Path, cache: Path, name: str, split: Split | None = None) ->
         facts = json.loads(facts_path.read_text())
         return Teacher(svmpress.load(model_path), facts["score"], facts["train_seconds"])
     split = split or load(folder, name)
+    if name != "california":
+        found = study.teacher(cache, name, split)
+        return Teacher(found.model, found.score, found.train_seconds)
     start = time.perf_counter()
-    fitted = estimator(name).fit(split.X, split.y)
+    model = svmpress.from_estimator(estimator(name).fit(split.X, split.y))
     seconds = time.perf_counter() - start
-    model = svmpress.from_estimator(fitted)
-    found = Teacher(model, score(split.y_test, model.predict(split.X_test)), seconds)
     cache.mkdir(parents=True, exist_ok=True)
     svmpress.save(model, model_path)
-    facts_path.write_text(json.dumps({"score": found.score, "train_seconds": found.train_seconds}))
-    return found
+    trained = Teacher(model, score(split.y_test, model.predict(split.X_test)), seconds)
+    facts_path.write_text(json.dumps({"score": trained.score, "train_seconds": seconds}))
+    return trained

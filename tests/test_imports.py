@@ -31,7 +31,7 @@ LAYERS = [
     {"auto", "paper", "sizing"},
     {"compression"},
     {"search", "estimators", "plots", "report", "train", "streaming"},
-    {"demo", "study"},
+    {"demo"},
     {"__init__"},
     {"study"},
     {"cli"},

@@ -1,13 +1,14 @@
 """Figures, drawn from records: one function computes what a figure shows, another draws it.
 
-:func:`figure2_record` repeats the experiment behind Figure 2 of the paper. Of 600 points in the plane, 300 are Gaussian
-around the origin with variance 1 and 300 lie on a noisy circle around them (radius 4, noise 0.9). An RBF SVM with C and
-gamma such that it has 80 support vectors, as in the paper, is trained on all of them; LARS (equation 9) picks 8;
-conjugate gradient on vectors and coefficients together (equation 10) then moves those, and the record keeps them after
-0, 10, 40, 160, 640 and 2560 iterations.
+:func:`figure2_record` repeats the experiment behind Figure 2 of the paper. Of 600 points in the plane, 300 are
+Gaussian around the origin with variance 1 and 300 lie on a noisy circle around them (radius 4, noise 0.9). An RBF SVM
+with C and gamma such that it has 80 support vectors, as in the paper, is trained on all of them; LARS (equation 9)
+picks 8; conjugate gradient on vectors and coefficients together (equation 10) then moves those, and the record keeps
+them after 0, 10, 40, 160, 640 and 2560 iterations.
 
 :func:`draw_figure2` needs matplotlib, the extra ``plots``. Colours are from Okabe and Ito's palette, and markers and
-dashes say the same, so the figure can be read in grey.
+dashes say the same, so the figure can be read in grey. :func:`animate_figure2` draws the same story as a GIF that
+moves: one frame for each iteration of a record made with :data:`FRAMES`, and the way that each vector has come.
 """
 
 from __future__ import annotations
@@ -34,11 +35,14 @@ Floats = NDArray[np.float64]
 
 ITERATIONS = (0, 10, 40, 160, 640, 2560)
 """The iterations that the paper shows."""
+FRAMES = (*range(13), *(round(12 * 1.16**i) for i in range(1, 37)), 2560)
+"""The iterations of the animation: every one at first, when most happens, then a geometric series."""
 
 _BLUE, _VERMILLION, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
 _LARS_STYLE: dict[str, Any] = {"color": _GREY, "linestyle": (0, (1, 0.8))}
 _GRADIENT_STYLE: dict[str, Any] = {"color": _GREEN, "linestyle": (0, (3, 1.2))}
 _PICTURES = (".png", ".svg", ".pdf")
+_FRAME_MS, _LAST_FRAME_MS = 110, 2500
 _UNDATED: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """Metadata without a date: the same record gives the same file."""
 
@@ -201,8 +205,8 @@ def figure2_record(
     )
 
 
-def draw_figure2(record: Figure2, *paths: str | os.PathLike[str]) -> None:
-    """Draw Figure 2 into one file or several; the suffix says PNG, SVG or PDF.
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return an empty figure of a size in inches, of matplotlib but without its global state.
 
     Raises
     ------
@@ -214,13 +218,41 @@ def draw_figure2(record: Figure2, *paths: str | os.PathLike[str]) -> None:
         from matplotlib.figure import Figure
     except ImportError as e:
         raise MissingExtraError("drawing figures", "matplotlib", "plots") from e
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: Any, *paths: str | os.PathLike[str]) -> None:
+    """Write a figure to files; the suffix says PNG, SVG or PDF, and the same figure gives the same file."""
+    from matplotlib import rc_context
+
     for path in paths:
-        if Path(path).suffix.lower() not in _PICTURES:
-            raise InputError(f"the suffix of {path} names no picture format: use one of {', '.join(_PICTURES)}")
+        kind = _picture_format(path)
+        with replacing(path) as (file,), rc_context({"svg.hashsalt": "svmpress"}):
+            figure.savefig(file, format=kind, dpi=150, metadata=_UNDATED[kind])
+
+
+def _picture_format(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _PICTURES:
+        raise InputError(f"the suffix of {path} names no picture format: use one of {', '.join(_PICTURES)}")
+    return suffix[1:]
+
+
+def draw_figure2(record: Figure2, *paths: str | os.PathLike[str]) -> None:
+    """Draw Figure 2 into one file or several; the suffix says PNG, SVG or PDF.
+
+    Raises
+    ------
+    MissingExtraError
+        When matplotlib is not installed.
+    """
+    for path in paths:
+        _picture_format(path)
     columns = 4
     rows = -(-(2 + len(record.iterations)) // columns)
-    figure = Figure(figsize=(3 * columns, 3.35 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((3 * columns, 3.35 * rows))
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel in panels[2 + len(record.iterations) :]:
         panel.set_axis_off()
@@ -235,10 +267,48 @@ def draw_figure2(record: Figure2, *paths: str | os.PathLike[str]) -> None:
         _draw_boundaries(panel, record, record.values[i], record.vectors[i], _GRADIENT_STYLE)
         panel.set_title(_title(record, i), fontsize=10)
     _draw_legend(figure, record)
-    for path in paths:
-        with replacing(path) as (file,):
-            kind = Path(path).suffix[1:].lower()
-            figure.savefig(file, format=kind, dpi=150, metadata=_UNDATED[kind])
+    save_figure(figure, *paths)
+
+
+def animate_figure2(record: Figure2, path: str | os.PathLike[str]) -> None:
+    """Draw the vectors as they move, into a GIF: a frame for each iteration of the record, and a pause at the end.
+
+    Raises
+    ------
+    MissingExtraError
+        When matplotlib is not installed.
+    """
+    if Path(path).suffix.lower() != ".gif":
+        raise InputError(f"an animation is a GIF: the suffix of {path} must be .gif")
+    frames = [_frame(record, i) for i in range(len(record.iterations))]
+    first, *rest = frames
+    durations = [_FRAME_MS] * len(rest) + [_LAST_FRAME_MS]
+    with replacing(path) as (file,):
+        first.save(
+            file, format="GIF", save_all=True, append_images=rest, duration=durations, loop=0, optimize=True, disposal=1
+        )
+
+
+def _frame(record: Figure2, i: int) -> Any:
+    """Return one picture, with few colours so that the file stays small."""
+    figure = new_figure((4.4, 4.9))
+    from PIL import Image
+
+    panel = figure.subplots()
+    _draw_boundaries(panel, record, record.values[i], record.vectors[i], _GRADIENT_STYLE)
+    for way in np.moveaxis(record.vectors[: i + 1], 1, 0):
+        panel.plot(*way.T, color=_GREY, linewidth=1.1, zorder=3.5)
+    panel.scatter(*record.vectors[0].T, s=26, facecolors="white", edgecolors=_GREY, linewidths=1.0, zorder=3.6)
+    m, reached = len(record.lars_vectors), int(record.reached[i])
+    panel.set_title(
+        f"{m} vectors for {record.n_vectors}, after {reached} iterations\n{_alike(record, record.values[i])}",
+        fontsize=10,
+    )
+    panel.set_xlabel("black: full SVM; dashes: the compressed one; rings: the start", fontsize=9)
+    figure.set_dpi(100)
+    figure.canvas.draw()
+    picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3])
+    return picture.quantize(64, dither=Image.Dither.NONE)
 
 
 def _alike(record: Figure2, values: Floats) -> str:

@@ -30,7 +30,7 @@ NAMES: dict[str, tuple[str, int]] = {
 """Name and version on OpenML of the sets that are there."""
 _TEST_ROWS = {"letters": 4_000, "mnist": 10_000}
 """The sets whose test rows are the last."""
-_NOT_TO_BE_HAD = {
+NOT_TO_BE_HAD = {
     "ohsumed": "the set ohsumed is on no server that svmpress knows: give --data a folder with ohsumed.npz",
 }
 
@@ -45,8 +45,8 @@ def fetch(name: str) -> Parts:
     InputError
         Without a network, for a name that OpenML does not have, or for features that are no numbers.
     """
-    if name in _NOT_TO_BE_HAD:
-        raise InputError(_NOT_TO_BE_HAD[name])
+    if name in NOT_TO_BE_HAD:
+        raise InputError(NOT_TO_BE_HAD[name])
     try:
         if name == "20news":
             return _newsgroups()
@@ -71,13 +71,12 @@ def _newsgroups() -> Parts:
 
 
 def _numbers(name: str, X: Any) -> Rows:
-    rows = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    is_sparse = bool(sparse.issparse(X))
     try:
-        rows = rows.astype(np.float64)
+        rows: Any = sparse.csr_array(X, dtype=np.float64) if is_sparse else np.asarray(X, dtype=np.float64)
     except (ValueError, TypeError) as e:
         raise InputError(f"the set {name} of OpenML has features that are no numbers") from e
-    values = rows.data if sparse.issparse(rows) else rows
-    if not np.all(np.isfinite(values)):
+    if not np.all(np.isfinite(rows.data if is_sparse else rows)):
         raise InputError(f"the set {name} of OpenML has missing values")
     return rows
 
