@@ -17,6 +17,7 @@ from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector,
 from svmpress.formats import from_estimator, load, save, to_estimator
 from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
 from svmpress.model import KernelExpansion, KernelModel, Scaling
+from svmpress.tuning import SearchResult, SearchStatus, draw_front, search
 
 __version__ = "0.1.0"
 
@@ -41,13 +42,17 @@ __all__ = [
     "PairVote",
     "Polynomial",
     "Scaling",
+    "SearchResult",
+    "SearchStatus",
     "Sigmoid",
     "Sign",
     "Status",
     "SvmpressError",
     "compress",
+    "draw_front",
     "from_estimator",
     "load",
     "save",
+    "search",
     "to_estimator",
 ]

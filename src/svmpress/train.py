@@ -171,22 +171,9 @@ def train(
     >>> result.model.n_features, result.C
     (4, 1.0)
     """
-    X = arrays.check_rows(X, allow_empty=False)
-    X = X if arrays.is_csr(X) else arrays.to_numpy(X)
-    if task not in ("classification", "regression", "outlier"):
-        raise InputError(f"unknown task {task!r}; choose classification, regression or outlier")
-    if kernel not in TRAINABLE:
-        raise InputError(f"cannot train with the kernel {kernel!r}; choose one of {', '.join(TRAINABLE)}")
-    for name, value in (("C", C), ("gamma", gamma), ("epsilon", epsilon), ("nu", nu)):
-        if value is not None and not (np.isfinite(value) and value > 0):
-            raise InputError(f"{name} must be a positive number, not {value!r}")
-    y = None if task == "outlier" else _targets(y, X.shape[0], task)
-    spread = float(np.std(y)) or 1.0 if task == "regression" else 1.0
-    scaler = _scaler(scale, X)
-    if arrays.is_csr(X):
-        X = X.toarray() if scaler in (StandardScaler, MinMaxScaler) else narrow_indices(X)
-    recipe = _Recipe(task, kernel, scaler, epsilon or spread / 10, nu, degree, coef0)
-    base = _typical_gamma(X, scaler)
+    _check_positive(C=C, gamma=gamma)
+    X, y, recipe, spread = _prepared(X, y, task, kernel, scale, degree, coef0, epsilon, nu)
+    base = _typical_gamma(X, recipe.scaler)
     trials: tuple[Trial, ...] = ()
     if task == "outlier":
         C, gamma = None, None if kernel == "linear" else gamma or base
@@ -200,6 +187,68 @@ def train(
     if progress is not None:
         progress("training on all rows", 1, 1)
     return TrainResult(as_model(estimator), C, gamma, trials, estimator)
+
+
+def unfitted(
+    X: Any,
+    y: Any = None,
+    *,
+    kernel: str = "rbf",
+    C: float | None = None,
+    gamma: float | None = None,
+    task: Task = "classification",
+    scale: Scale | None = "auto",
+    degree: int = 3,
+    coef0: float = 0.0,
+    epsilon: float | None = None,
+    nu: float = 0.1,
+) -> tuple[Rows, NDArray[Any] | None, Pipeline]:
+    """Return checked rows and labels, and the scaler and SVM that :func:`train` would fit to them, not fitted.
+
+    Parameters are as for :func:`train`; C is 1 and gamma ``"scale"`` where they are not given.
+
+    Examples
+    --------
+    >>> X, y, pipeline = unfitted([[0.0], [1.0]], ["a", "b"])
+    >>> [name for name, _ in pipeline.steps]
+    ['standardscaler', 'svc']
+    """
+    _check_positive(C=C, gamma=gamma)
+    X, y, recipe, spread = _prepared(X, y, task, kernel, scale, degree, coef0, epsilon, nu)
+    return X, y, recipe.build(C or spread, gamma)
+
+
+def _check_positive(**values: float | None) -> None:
+    for name, value in values.items():
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise InputError(f"{name} must be a positive number, not {value!r}")
+
+
+def _prepared(
+    X: Any,
+    y: Any,
+    task: Task,
+    kernel: str,
+    scale: Scale | None,
+    degree: int,
+    coef0: float,
+    epsilon: float | None,
+    nu: float,
+) -> tuple[Rows, Any, _Recipe, float]:
+    """Return checked rows and labels, how to build the SVM for them, and the scale of a regressor's targets."""
+    X = arrays.check_rows(X, allow_empty=False)
+    X = X if arrays.is_csr(X) else arrays.to_numpy(X)
+    if task not in ("classification", "regression", "outlier"):
+        raise InputError(f"unknown task {task!r}; choose classification, regression or outlier")
+    if kernel not in TRAINABLE:
+        raise InputError(f"cannot train with the kernel {kernel!r}; choose one of {', '.join(TRAINABLE)}")
+    _check_positive(epsilon=epsilon, nu=nu)
+    y = None if task == "outlier" else _targets(y, X.shape[0], task)
+    spread = float(np.std(y)) or 1.0 if task == "regression" else 1.0
+    scaler = _scaler(scale, X)
+    if arrays.is_csr(X):
+        X = X.toarray() if scaler in (StandardScaler, MinMaxScaler) else narrow_indices(X)
+    return X, y, _Recipe(task, kernel, scaler, epsilon or spread / 10, nu, degree, coef0), spread
 
 
 def _targets(y: Any, n: int, task: Task) -> NDArray[Any]:
@@ -269,7 +318,7 @@ def _search(
     trials: list[Trial] = []
 
     def best_of(points: list[tuple[float, float | None]], most: int) -> Trial:
-        rows = _sample(fit, y if recipe.task == "classification" else None, most, seed)
+        rows = sample_rows(fit, y if recipe.task == "classification" else None, most, seed)
         tried = []
         for point in points:
             estimator = recipe.build(*point).fit(arrays.take(X, rows), y[rows])
@@ -320,8 +369,14 @@ def held_out(y: NDArray[Any] | None, n: int, share: float, seed: int) -> tuple[N
     return np.flatnonzero(rest), judges
 
 
-def _sample(rows: NDArray[np.intp], y: NDArray[Any] | None, most: int, seed: int) -> NDArray[np.intp]:
-    """Return at most about ``most`` of the rows, with every class among them."""
+def sample_rows(rows: NDArray[np.intp], y: NDArray[Any] | None, most: int, seed: int) -> NDArray[np.intp]:
+    """Return at most about ``most`` of the rows, with every class of ``y`` among them.
+
+    Examples
+    --------
+    >>> sample_rows(np.arange(100), None, 10, seed=0).size
+    10
+    """
     if rows.size <= most:
         return rows
     chosen, _ = held_out(None if y is None else y[rows], rows.size, 1 - most / rows.size, seed + 1)

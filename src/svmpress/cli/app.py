@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from svmpress import __version__
-from svmpress.cli import compress, demo, evaluate, export, inspect, predict, train
+from svmpress.cli import compress, demo, evaluate, export, inspect, predict, search, study, train
 from svmpress.cli.common import Parser, emit
 from svmpress.errors import SvmpressError
 
-COMMANDS = (train, compress, predict, evaluate, inspect, export, demo)
+COMMANDS = (train, compress, search, predict, evaluate, inspect, export, study, demo)
 """The modules of the commands, in the order of the help."""
 
 _EPILOG = """\
@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return e.code if isinstance(e.code, int) else 2
     try:
         with _plain_warnings(), _terminated():
-            emit(args.run(args), args)
+            report = args.run(args)
+            emit(report, args)
             sys.stdout.flush()
     except SvmpressError as e:
         _say(f"error: {e}")
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    return 0
+    return int(report.code)
 
 
 def _say(message: str) -> None:

@@ -170,6 +170,8 @@ class Report:
     text: str
     to_stderr: bool = False
     """Whether standard output already carries something else."""
+    code: int = 0
+    """The exit code: not 0 where the work is done and its result is not what was asked for."""
 
 
 def table(pairs: Mapping[str, Any]) -> str:

@@ -1,0 +1,294 @@
+"""``svmpress search``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from svmpress.cli.common import (
+    Report,
+    add_command,
+    add_data_arguments,
+    bars,
+    copies_remark,
+    data_choices,
+    destination,
+    number_of_bytes,
+    refuse_obstacles,
+    refuse_same_file,
+    remark,
+    seconds,
+    table,
+)
+
+INFEASIBLE = 3
+"""Exit code when nothing that was tried meets the goal."""
+
+_EPILOG = """\
+With --min-accuracy the smallest model that reaches it is looked for; with limits alone, the most
+accurate model within them. Accuracy (R² for regression) is that of the compressed model on held-out
+rows. Trials are kept in a file: after an interruption, the same command goes on from there.
+Exit code 3: nothing that was tried meets the goal, and the model that comes closest was written.
+
+examples:
+  svmpress search train.svm --min-accuracy 0.97 -o small.model
+  svmpress search train.csv --label species --max-vectors 20 -o small.svmpress
+  svmpress search houses.npz --task regression --min-accuracy 0.8 --minimise bytes -o small.svmpress
+  svmpress search train.svm --max-latency 1us --time-limit 10m --figure front.png -o small.svmpress
+"""
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    p = add_command(
+        commands,
+        "search",
+        run,
+        usage="DATA -o SMALL (--min-accuracy A | --max-vectors N | ...) [options]",
+        help="Choose C, gamma and the size together, so that the compressed model meets a goal.",
+        epilog=_EPILOG,
+    )
+    p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
+    p.add_argument(
+        "-o", "--output", metavar="SMALL", required=True, help="model file to write; the suffix names its format"
+    )
+    p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    _add_goal(p.add_argument_group("goal"))
+    _add_svm(p.add_argument_group("SVM"))
+    _add_search(p.add_argument_group("search"))
+    add_data_arguments(p, split="train")
+
+
+def _add_goal(goal: Any) -> None:
+    goal.add_argument(
+        "--min-accuracy", type=float, metavar="A", help="accuracy (or R²) on held-out rows that must be reached"
+    )
+    goal.add_argument("--max-vectors", type=int, metavar="N", help="most vectors")
+    goal.add_argument("--max-bytes", type=number_of_bytes, metavar="SIZE", help="most bytes: 65536, 64k, 1M")
+    goal.add_argument(
+        "--max-latency", type=seconds, metavar="TIME", help="longest prediction on this machine, in batches: 20us, 1ms"
+    )
+    goal.add_argument(
+        "--minimise",
+        choices=("vectors", "bytes", "latency"),
+        default="vectors",
+        help="what is made small under --min-accuracy (default: vectors)",
+    )
+
+
+def _add_svm(svm: Any) -> None:
+    svm.add_argument(
+        "--task",
+        choices=("classification", "regression", "outlier"),
+        default="classification",
+        help="what the labels are; outlier trains a one-class SVM, judged by labels 1 and -1 if there are any",
+    )
+    svm.add_argument(
+        "--kernel", choices=("rbf", "linear", "poly", "sigmoid"), default="rbf", help="kernel (default: rbf)"
+    )
+    svm.add_argument("-C", type=float, metavar="NUMBER", help="cost of errors (default: searched)")
+    svm.add_argument("--gamma", type=float, metavar="NUMBER", help="width of the kernel (default: searched)")
+    svm.add_argument("--degree", type=int, default=3, metavar="N", help="degree of the polynomial kernel (default: 3)")
+    svm.add_argument(
+        "--coef0",
+        type=float,
+        default=0.0,
+        metavar="NUMBER",
+        help="constant of the polynomial and sigmoid kernels (default: 0)",
+    )
+    svm.add_argument(
+        "--epsilon",
+        type=float,
+        metavar="NUMBER",
+        help="half width of a regressor's tube (default: a tenth of the labels' standard deviation)",
+    )
+    svm.add_argument("--nu", type=float, default=0.1, metavar="NUMBER", help="share of outliers (default: 0.1)")
+    svm.add_argument(
+        "--scale",
+        choices=("auto", "standard", "minmax", "maxabs", "none"),
+        default="auto",
+        help="scaling of the features (default: standard; maxabs, which keeps zeros, for sparse data)",
+    )
+
+
+def _add_search(how: Any) -> None:
+    how.add_argument("--trials", type=int, default=30, metavar="N", help="settings of C and gamma to try (default: 30)")
+    how.add_argument(
+        "--finalists", type=int, default=3, metavar="N", help="how many are tried again on all rows (default: 3)"
+    )
+    how.add_argument("--rows", type=int, default=2000, metavar="N", help="most rows that a trial uses (default: 2000)")
+    how.add_argument("--time-limit", type=duration, metavar="TIME", help="when to stop trying: 90s, 10m, 2h")
+    how.add_argument(
+        "--validation", type=float, default=0.2, metavar="SHARE", help="share of rows held out to judge (default: 0.2)"
+    )
+    how.add_argument("--cv", type=int, metavar="FOLDS", help="judge by cross-validation instead")
+    how.add_argument(
+        "--sampler",
+        choices=("gp", "random"),
+        default="gp",
+        help="gp: Gaussian processes (default; needs the extra search); random: by chance",
+    )
+    how.add_argument(
+        "--layout",
+        choices=("auto", "shared", "libsvm"),
+        default="auto",
+        help="as for compress (default: libsvm if such a file is written, else shared)",
+    )
+    how.add_argument("--method", default="auto", metavar="NAME", help="as for compress (default: auto)")
+    how.add_argument(
+        "--storage",
+        metavar="FILE",
+        help="file that keeps the trials (default: SMALL.search.jsonl, removed once the model is written)",
+    )
+    how.add_argument("--restart", action="store_true", help="begin anew, whatever the file of trials holds")
+    how.add_argument("--report", metavar="FILE", help="write every size of every trial as CSV")
+    how.add_argument("--figure", metavar="FILE", help="draw size against accuracy: PNG, SVG or PDF")
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random choices (default: 0)")
+
+
+def duration(text: str) -> float:
+    """Return a time limit in seconds: ``90``, ``90s``, ``10m``, ``2h``.
+
+    Examples
+    --------
+    >>> duration("1.5m")
+    90.0
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)\s*", text)
+    if match is None or float(match[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 10m or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Search, save, and say what came out."""
+    from svmpress import data, formats
+    from svmpress.data import ReadOptions
+    from svmpress.tuning import draw_front, search
+    from svmpress.tuning.figures import check_figure
+
+    form = destination(args.output, args.format, args.data, args.storage)
+    _check_outputs(args)
+    if args.figure:
+        check_figure(args.figure)
+    layout = args.layout if args.layout != "auto" else "libsvm" if form == "libsvm" else "shared"
+    with bars(args) as progress, _storage(args) as storage:
+        outlier = args.task == "outlier"
+        options = ReadOptions(labels=None if outlier else True, default_split="train")
+        rows = data.read(args.data, options, progress=progress, **data_choices(args))
+        X, y, estimator, space = _estimator(args, rows)
+        result = search(
+            X,
+            y,
+            estimator=estimator,
+            min_accuracy=args.min_accuracy,
+            max_vectors=args.max_vectors,
+            max_bytes=args.max_bytes,
+            max_latency=args.max_latency,
+            minimise=args.minimise,
+            space=space,
+            trials=args.trials,
+            finalists=args.finalists,
+            rows=args.rows,
+            time_limit=args.time_limit,
+            cv=args.cv,
+            validation=args.validation,
+            storage=storage,
+            sampler=args.sampler,
+            method=args.method,
+            layout=layout,
+            random_state=args.seed,
+            progress=progress,
+        )
+        refuse_obstacles(result.model, args.output, form)
+        formats.save(result.model, args.output, form)
+        if args.report:
+            _write(args.report, result.table())
+        if args.figure:
+            draw_front(result, args.figure)
+    note = copies_remark(result.model, form)
+    if note:
+        remark(args, f"note: {note}")
+    facts = {
+        "output": args.output,
+        "status": result.status.name.lower(),
+        "feasible": result.feasible,
+        "message": result.message,
+        "goal": asdict(result.goal),
+        "params": dict(result.params),
+        "vectors": result.model.n_vectors,
+        "outputs": result.model.n_outputs,
+        "vectors_before": result.compression.source.n_vectors,
+        "score": result.score,
+        "score_name": result.score_name,
+        "held_out_rows": result.held_out,
+        "seconds": result.seconds,
+        "trials": [asdict(t) for t in result.trials],
+        "finalists": [asdict(t) for t in result.finalists],
+        "front": [asdict(p) for p in result.front],
+        "notes": [*result.notes, *([note] if note else [])],
+    }
+    written = table({"written to": args.output, "report": args.report, "figure": args.figure})
+    return Report(facts, f"{result.summary()}\n{written}", code=0 if result.feasible else INFEASIBLE)
+
+
+def _estimator(args: argparse.Namespace, rows: Any) -> tuple[Any, Any, Any, Mapping[str, Any] | None]:
+    """Return rows, labels, the scaler and SVM, and the space; what the arguments fix is not searched."""
+    from svmpress.train import unfitted
+    from svmpress.tuning.space import default_space
+
+    X, y, estimator = unfitted(
+        rows.X,
+        rows.y,
+        kernel=args.kernel,
+        C=args.C,
+        gamma=args.gamma,
+        task=args.task,
+        scale=None if args.scale == "none" else args.scale,
+        degree=args.degree,
+        coef0=args.coef0,
+        epsilon=args.epsilon,
+        nu=args.nu,
+    )
+    y = rows.y if args.task == "outlier" else y
+    fixed = {name for name in ("C", "gamma") if getattr(args, name) is not None}
+    if not fixed:
+        return X, y, estimator, None
+    usual = default_space(estimator, X, y if args.task == "regression" else None, labelled=y is not None)
+    free = {p.name: (p.low, p.high) for p in usual if p.name.rpartition("__")[2] not in fixed}
+    return X, y, estimator, free
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    for path in (args.report, args.figure):
+        refuse_same_file(path, args.data, args.storage)
+    refuse_same_file(args.storage, args.data)
+
+
+@contextlib.contextmanager
+def _storage(args: argparse.Namespace) -> Iterator[str]:
+    """Name the file of trials; one that nobody asked for goes away when the model is written."""
+    path = args.storage or f"{args.output}.search.jsonl"
+    if args.restart:
+        Path(path).unlink(missing_ok=True)
+    elif Path(path).exists():
+        remark(args, f"going on with the trials in {path}")
+    try:
+        yield path
+    except (KeyboardInterrupt, SystemExit):
+        remark(args, f"the trials are kept in {path}: the same command goes on from there")
+        raise
+    if args.storage is None:
+        Path(path).unlink(missing_ok=True)
+
+
+def _write(path: str, text: str) -> None:
+    from svmpress.formats.files import replacing
+
+    with replacing(path) as (file,):
+        file.write(text.encode())

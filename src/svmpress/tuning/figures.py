@@ -1,0 +1,105 @@
+"""The figure of the front: size against score, drawn from the records of a search.
+
+Every size of every trial is a point, those of finalists are larger, and the steps join the best of each size. The
+region that the goal asks for is shaded. Colours are from Okabe and Ito's palette, and markers say the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from svmpress.errors import InputError, MissingExtraError
+from svmpress.formats.files import replacing
+from svmpress.tuning.goal import Goal
+from svmpress.tuning.records import Records, Trial
+from svmpress.tuning.result import SearchResult, front_of
+
+_BLUE, _VERMILLION, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
+PICTURES = (".png", ".svg", ".pdf")
+_UNDATED: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""Metadata without a date: the same records give the same file."""
+
+
+def check_figure(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a figure cannot be drawn there, before the work begins."""
+    if Path(path).suffix.lower() not in PICTURES:
+        raise InputError(f"the suffix of {path} names no picture format: use one of {', '.join(PICTURES)}")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as e:
+        raise MissingExtraError("drawing figures", "matplotlib", "plots") from e
+
+
+def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Draw size against score with the region that meets the goal; the suffix says PNG, SVG or PDF.
+
+    Parameters
+    ----------
+    records : SearchResult, Records or path
+        What a search returned, or the file where it kept its trials.
+    path : path
+        The picture.
+
+    Raises
+    ------
+    MissingExtraError
+        When matplotlib is not installed.
+    """
+    check_figure(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if not isinstance(records, SearchResult | Records):
+        records = Records.load(records)
+    trials: Sequence[Trial] = records.trials
+    finalists: Sequence[Trial] = records.finalists
+    if isinstance(records, Records):
+        trials, goal, score_name = records.tried, Goal(**records.header["goal"]), records.header["score"]
+        limit = records.header["limit"]
+    else:
+        goal, score_name, limit = records.goal, records.score_name, records.goal.max_vectors
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    panel = figure.subplots()
+    _draw_points(panel, trials, finalists)
+    _draw_region(panel, goal, limit)
+    panel.set_xscale("log")
+    panel.set_xlabel("vectors")
+    panel.set_ylabel(f"{score_name} on held-out rows")
+    panel.set_title(str(goal), fontsize=10)
+    panel.legend(loc="lower right", fontsize=9)
+    kind = Path(path).suffix[1:].lower()
+    with replacing(path) as (file,):
+        figure.savefig(file, format=kind, dpi=150, metadata=_UNDATED[kind])
+
+
+def _draw_points(panel: Any, trials: Sequence[Trial], finalists: Sequence[Trial]) -> None:
+    for some, style, label in (
+        (trials, {"s": 12, "marker": "o", "color": _BLUE, "alpha": 0.5}, "trials (sampled rows)"),
+        (finalists, {"s": 40, "marker": "^", "color": _VERMILLION}, "finalists (all rows)"),
+    ):
+        points = [(p.vectors, p.score) for t in some for p in t.curve]
+        if points:
+            panel.scatter(*zip(*points, strict=True), label=label, zorder=3, **style)
+    front = front_of([*trials, *finalists])
+    if front:
+        low = min(p.score for p in front)
+        panel.step(
+            [p.vectors for p in front], [p.score for p in front], where="post", color=_GREY, label="front", zorder=2
+        )
+        high = max(p.score for p in front)
+        panel.set_ylim(low - 0.05 * (high - low or 1), high + 0.05 * (high - low or 1))
+
+
+def _draw_region(panel: Any, goal: Goal, limit: int | None) -> None:
+    left, right = panel.get_xlim()
+    bottom, top = panel.get_ylim()
+    left = max(left, 1)
+    x = (left, right if limit is None else min(limit, right))
+    y = bottom if goal.min_accuracy is None else max(goal.min_accuracy, bottom)
+    panel.fill_between(x, y, max(top, y), color=_GREEN, alpha=0.15, linewidth=0, label="meets the goal", zorder=1)
+    panel.set_xlim(left, right)
+    panel.set_ylim(bottom, max(top, y))

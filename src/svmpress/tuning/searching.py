@@ -1,0 +1,381 @@
+"""``search()``: C, the kernel width and the size together, so that the compressed model meets a goal.
+
+trials      propose -> train once -> read every size off one path -> record        (sampled rows)
+finalists   the best trials -> train -> compress() around the promised size        (all rows but those that judge)
+the model   the best finalist's parameters and size -> train -> compress()         (all rows)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.svm import SVC
+
+from svmpress.errors import InputError
+from svmpress.problem import Layout, Method, Progress
+from svmpress.tuning.finals import Finalist, best_point, gain_of, promised_size, ranked
+from svmpress.tuning.goal import Cost, Goal
+from svmpress.tuning.inputs import checked, described, digest, make_folds, named_metric
+from svmpress.tuning.proposals import STARTUP, Observation, Sampler, check_sampler, propose
+from svmpress.tuning.records import Records, Trial
+from svmpress.tuning.result import SearchResult, SearchStatus
+from svmpress.tuning.space import Parameter, as_given, default_space, given_space
+from svmpress.tuning.workbench import Metric, TrainingError, Workbench, read_path, source_point
+
+_TRIALS_SHARE = 2 / 3
+"""Share of the time limit after which no trial begins, so that time is left for finalists."""
+_HOPELESS = 4
+"""Times the best size so far beyond which a path is not read."""
+
+
+def search(
+    X: Any,
+    y: Any = None,
+    *,
+    estimator: Any = None,
+    min_accuracy: float | None = None,
+    max_vectors: int | None = None,
+    max_bytes: int | None = None,
+    max_latency: float | None = None,
+    minimise: Cost = "vectors",
+    space: Mapping[str, Any] | None = None,
+    scoring: str | Metric | None = None,
+    trials: int = 30,
+    finalists: int = 3,
+    rows: int = 2000,
+    time_limit: float | None = None,
+    cv: int | None = None,
+    validation: float = 0.2,
+    storage: str | os.PathLike[str] | None = None,
+    sampler: Sampler = "gp",
+    method: str | Method = "auto",
+    layout: Layout = "shared",
+    refit: bool = True,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> SearchResult:
+    """Choose C, gamma and the number of vectors together, so that the compressed model meets a goal.
+
+    With ``min_accuracy`` the smallest model that reaches it is looked for, within the limits if there are any; with
+    limits alone, the most accurate model within them.
+
+    Parameters
+    ----------
+    X : (n, d), dense or sparse
+    y : (n,)
+        Labels or values. A one-class SVM may have labels 1 (inlier) and -1, which then judge it; without them only
+        the size is searched, and the score is the agreement with the SVM before compression.
+    estimator : estimator, optional
+        What is trained: ``SVC()`` by default; an SVM that svmpress reads, or a Pipeline of scalers and one, which is
+        fitted anew for every split.
+    min_accuracy : float, optional
+        Accuracy, R² or whatever ``scoring`` is, on held-out rows, that the compressed model must reach.
+    max_vectors, max_bytes, max_latency : optional
+        Limits on its vectors, its bytes, and its seconds per prediction on this machine.
+    minimise : "vectors", "bytes" or "latency"
+        What is made small.
+    space : mapping, optional
+        Which parameters are searched: names to ``(low, high)`` or to a list of values; C and gamma by default, in
+        ranges that suit the data. With ``{}`` only the size is searched.
+    scoring : "accuracy", "balanced_accuracy", "r2" or callable, optional
+        A callable gets true and predicted values; larger is better.
+    trials : int
+        How many settings are tried, those in ``storage`` included.
+    finalists : int
+        How many of them are tried again on all rows.
+    rows : int
+        Most rows that a trial trains on.
+    time_limit : float, optional
+        Seconds after which no finalist begins; trials end after two thirds of it. The model is made in any case.
+    cv : int, optional
+        Folds of cross-validation; by default a share of the rows is held out.
+    validation : float
+        That share.
+    storage : path, optional
+        File that keeps the trials: the same call goes on from there after an interruption.
+    sampler : "gp" or "random"
+        Gaussian processes (the extra ``search``), or chance.
+    method, layout
+        Of the compression, as for :func:`svmpress.compress`.
+    refit : bool
+        Whether the model is made from all rows, or without those that judged.
+    random_state : int
+    progress : callable, optional
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    SearchResult
+        ``.model`` is the compressed model, ``.feasible`` says whether it meets the goal, ``.summary()`` is for people.
+
+    Raises
+    ------
+    MissingExtraError
+        When Optuna or torch is not installed and ``sampler`` is "gp".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = search(X, y, min_accuracy=0.9, trials=3, finalists=1, sampler="random")
+    >>> result.feasible
+    True
+    """
+    begun = time.monotonic()
+    goal = Goal(min_accuracy, max_vectors, max_bytes, max_latency, minimise)
+    _check_arguments(sampler, time_limit, trials=trials, finalists=finalists, rows=rows)
+    estimator = SVC() if estimator is None else estimator
+    X, y, kind = checked(estimator, X, y)
+    name, metric = named_metric(scoring, kind, y)
+    if space is None:
+        parameters = default_space(estimator, X, y if kind == "regression" else None, labelled=y is not None)
+    else:
+        parameters = given_space(estimator, space)
+    check_sampler(sampler if parameters else "random")
+    classes = y if kind == "classification" else None
+    folds = make_folds(classes, X.shape[0], cv, validation, random_state)
+    bench = Workbench(estimator, X, y, classes is not None, metric, folds, rows, method, layout, random_state)
+    first = as_given(estimator, parameters, X)
+    header = {
+        "data": digest(X, y),
+        "estimator": described(estimator),
+        "goal": asdict(goal),
+        "space": [asdict(p) for p in parameters],
+        "score": name,
+        "validation": cv or validation,
+        "rows": rows,
+        "sampler": sampler,
+        "method": str(method),
+        "layout": layout,
+        "random_state": random_state,
+        "limit": _limit(goal, bench, first),
+    }
+    clock = _Clock(begun, math.inf if time_limit is None else begun + time_limit)
+    with _keeping(storage, header) as records:
+        run = _Search(bench, goal, parameters, first, records, sampler, trials, finalists, progress, clock)
+        run.try_settings()
+        run.try_finalists()
+        return run.finished(name, refit)
+
+
+def _check_arguments(sampler: str, time_limit: float | None, **counts: int) -> None:
+    if sampler not in get_args(Sampler):
+        raise InputError(f"unknown sampler {sampler!r}; choose one of {', '.join(get_args(Sampler))}")
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
+
+
+def _limit(goal: Goal, bench: Workbench, first: Mapping[str, Any]) -> int | None:
+    """Return the most vectors that the goal allows; bytes and seconds depend on the shape of a model."""
+    if goal.max_bytes is None and goal.max_latency is None:
+        return goal.max_vectors
+    try:
+        return goal.limit(bench.sides(first, all_rows=False)[0].source)
+    except TrainingError as e:
+        raise InputError(f"the estimator cannot be trained on these rows: {e}") from e
+
+
+@contextlib.contextmanager
+def _keeping(storage: str | os.PathLike[str] | None, header: Mapping[str, Any]) -> Iterator[Records]:
+    """Open the file that keeps the trials: the caller's, or one that is removed unless the search is interrupted."""
+    if storage is not None:
+        with Records.kept(storage, header) as records:
+            yield records
+        return
+    handle, path = tempfile.mkstemp(prefix="svmpress-search-", suffix=".jsonl")
+    os.close(handle)
+    try:
+        with Records.kept(path, header) as records:
+            yield records
+    except KeyboardInterrupt as e:
+        e.add_note(f"the trials are kept in {path}: search(..., storage={path!r}) goes on from there")
+        raise
+    except BaseException:
+        Path(path).unlink()
+        raise
+    Path(path).unlink()
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """When the search began, and when it must end; of the monotonic clock."""
+
+    begun: float
+    end: float
+
+    @property
+    def trials_end(self) -> float:
+        return self.begun + _TRIALS_SHARE * (self.end - self.begun)
+
+
+@dataclass(eq=False)
+class _Search:
+    """One search; everything that it knows is in its records."""
+
+    bench: Workbench
+    goal: Goal
+    space: tuple[Parameter, ...]
+    first: Mapping[str, Any]
+    records: Records
+    sampler: Sampler
+    n_trials: int
+    n_finalists: int
+    progress: Progress | None
+    clock: _Clock
+
+    def __post_init__(self) -> None:
+        self.limit: int | None = self.records.header["limit"]  # as measured when the search began
+        self.n_features = int(self.bench.X.shape[1])
+        if not self.space:
+            self.n_trials = self.n_finalists = 1
+
+    @property
+    def gain(self) -> float:
+        """What trials gain on all rows; see :mod:`svmpress.tuning.finals`."""
+        return gain_of(self.records.finalists, self.records.tried) if self.bench.sampled else 0.0
+
+    # ---- trials -----------------------------------------------------------------------------------------
+
+    def try_settings(self) -> None:
+        """Try settings until there are enough, or the time is up."""
+        while len(self.records.tried) < self.n_trials:
+            number = len(self.records.tried)
+            self._report("trials", number, self.n_trials)
+            if number and time.monotonic() > self.clock.trials_end:
+                return
+            if number == STARTUP and self.bench.sampled and not self.records.finalists:
+                self._promote(ranked(self.records.tried, self.goal, 0.0)[:1])
+            self.records.append(self._trial(number, self._proposal(number)))
+        if all(t.error for t in self.records.tried):
+            raise InputError(f"no SVM could be trained: {self.records.tried[-1].error}")
+        self._report("trials", self.n_trials, self.n_trials)
+
+    def _proposal(self, number: int) -> dict[str, Any]:
+        if number == 0 or not self.space:
+            return dict(self.first)
+        gain = self.gain
+        seen = [
+            Observation(t.params, *self.goal.observed(t.whole_curve, gain))
+            for t in self.records.tried
+            if t.source is not None
+        ]
+        return propose(self.space, seen, number, sampler=self.sampler, seed=self.bench.seed)
+
+    def _trial(self, number: int, params: dict[str, Any]) -> Trial:
+        begun = time.monotonic()
+        try:
+            sides = self.bench.sides(params, all_rows=False)
+        except TrainingError as e:
+            return Trial(number, "trial", params, 0, None, (), time.monotonic() - begun, str(e))
+        source = source_point(sides)
+        curve = read_path(sides, self._most(source.vectors), self.goal.min_accuracy, self.clock.trials_end)
+        rows = max(side.rows.size for side in sides)
+        return Trial(number, "trial", params, rows, source, curve, time.monotonic() - begun)
+
+    def _most(self, n_vectors: int) -> int:
+        """Return the largest size to read: within the limit, below the SVM's own, and not hopelessly large."""
+        most = n_vectors if self.limit is None else min(self.limit, n_vectors)
+        if self.goal.min_accuracy is not None:
+            seen = [promised_size(t, self.goal, self.gain) for t in self._feasible()]
+            most = min([max(1, most // 2 if self.limit is None else most), *(math.ceil(_HOPELESS * m) for m in seen)])
+        return max(1, most)
+
+    def _feasible(self) -> list[Trial]:
+        """Return the trials that meet the goal, as far as trials can tell."""
+        good = [t for t in self.records.tried if t.source is not None]
+        return [t for t in good if (self.goal.observed(t.whole_curve, self.gain)[1] or 0.0) <= 0]
+
+    # ---- finalists --------------------------------------------------------------------------------------
+
+    def try_finalists(self) -> None:
+        """Try the best trials again until there are enough finalists, or the time is up."""
+        order = ranked(self.records.tried, self.goal, self.gain)
+        promoted = {f.number for f in self.records.finalists}
+        best = order[: self.n_finalists]
+        self._promote([t for t in best if t.number not in promoted])
+
+    def _promote(self, trials: list[Trial]) -> None:
+        for trial in trials:
+            if self.records.finalists and time.monotonic() > self.clock.end:
+                return
+            self._report("finalists", len(self.records.finalists), self.n_finalists)
+            made = self._finalist(trial)
+            self.records.append(made)
+
+    def _finalist(self, trial: Trial) -> Trial:
+        begun = time.monotonic()
+        try:
+            finalist = Finalist(self.bench, trial, self.goal, self.limit)
+        except TrainingError as e:
+            return Trial(trial.number, "finalist", trial.params, 0, None, (), time.monotonic() - begun, str(e))
+        if self.goal.min_accuracy is None:
+            finalist.most_accurate()
+        else:
+            best = best_point(self.records.finalists, self.goal, self.n_features)
+            beat = best[1] if best is not None and self.goal.is_met(best[1]) else None
+            finalist.smallest(promised_size(trial, self.goal, self.gain), beat, self.n_features)
+        curve = tuple(finalist.points[m] for m in sorted(finalist.points))
+        rows = max(fit.size for fit, _ in self.bench.folds)
+        return Trial(
+            trial.number, "finalist", trial.params, rows, finalist.source, curve, time.monotonic() - begun
+        )  # fmt: skip
+
+    # ---- the model --------------------------------------------------------------------------------------
+
+    def finished(self, score_name: str, refit: bool) -> SearchResult:
+        """Make the model of the best finalist, and return everything."""
+        found = best_point(self.records.finalists, self.goal, self.n_features)
+        if found is None:
+            raise InputError("no finalist could be trained on all rows; try other ranges of the parameters")
+        winner, point = found
+        fit = self.bench.folds[0][0]
+        rows = np.arange(self.bench.X.shape[0]) if refit else fit
+        self._say("training the model", 0, 1)
+        source = self.bench.trained(winner.params, rows)
+        self._say("training the model", 1, 1)
+        made = self.bench.compressed(source, rows, point.vectors, self.progress)
+        feasible = self.goal.is_met(point)
+        tried = self.records.tried
+        return SearchResult(
+            model=made.model,
+            compression=made,
+            params=dict(winner.params),
+            score=point.score,
+            score_name=score_name,
+            goal=self.goal,
+            status=SearchStatus.FEASIBLE if feasible else SearchStatus.INFEASIBLE,
+            detail="" if len(tried) >= self.n_trials else f"the time was up after {len(tried)} trials",
+            trials=tuple(tried),
+            finalists=tuple(self.records.finalists),
+            held_out=sum(held.size for _, held in self.bench.folds),
+            seconds=time.monotonic() - self.clock.begun,
+            notes=made.notes,
+        )
+
+    # ---- progress ---------------------------------------------------------------------------------------
+
+    def _say(self, stage: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(stage, done, total)
+
+    def _report(self, stage: str, done: int, total: int) -> None:
+        """Report progress with the best so far: of finalists, else of trials."""
+        found = best_point(self.records.finalists or self.records.tried, self.goal, self.n_features)
+        best = "nothing yet"
+        if found is not None:
+            point = found[1]
+            short = "" if self.goal.is_met(point) else ", short of the goal"
+            best = f"best {point.vectors} vectors, {point.score:.4f}{short}"
+        self._say(f"{stage} ({best})", done, total)
