@@ -49,6 +49,8 @@ _NEWTON = 100
 """Newton steps of a machine at most."""
 _CONDITIONS = 1e-9
 """Violation of the optimality conditions, relative to the largest correlation, that is rounding."""
+_ZERO = 1e-12
+"""Coefficients below this part of the bound are zero."""
 _BATCH = 16
 """Candidates that may join the working set at once, at least; else as many as there are in it."""
 
@@ -103,8 +105,10 @@ class Solver:
 
     def solve(self, bound: float, near: Point, likely: NDArray[np.intp] | None = None) -> Point:
         """Return the solution at a bound, from one nearby; ``likely`` are candidates that may be active there."""
+        most = self._max_bytes // (8 * self.C.shape[0])
         first = np.array([np.abs(near.R).max(axis=1).argmax()])
-        working = np.unique(np.concatenate([near.rows, first, [] if likely is None else likely]).astype(np.intp))
+        others = first[:0] if likely is None else likely[: max(most - len(near.rows) - 1, 0)]
+        working = np.unique(np.concatenate([near.rows, first, others]))
         n_iter = 0
         while True:
             self._fetch(working)
@@ -116,6 +120,8 @@ class Solver:
             if not worse.size:
                 return replace(point, n_iter=n_iter)
             worse = worse[np.argsort(-lengths[worse], kind="stable")][: max(_BATCH, len(working))]
+            if len(working) + len(worse) > most:  # the error falls with each of these sets, so none comes again
+                working, worse = point.rows, worse[: max(most - len(point.rows), 1)]
             working, near = np.unique(np.concatenate([working, worse])), point
 
     def _on(self, working: NDArray[np.intp], bound: float, near: Point) -> Point:
@@ -177,9 +183,11 @@ class Solver:
             u, v = signed.solve(G, c, self.l2, self.here)
             mu = float((u.sum() - bound) / v.sum())
             sizes = u - mu * v
-            if (sizes > 0).all():
+            if (sizes > _ZERO * bound).all():
                 break
-            signed = signed.keep(sizes > 0)  # on the edge of the active set; whether they belong is checked below
+            signed = signed.keep(
+                sizes > _ZERO * bound
+            )  # on the edge of the active set; whether they belong is checked below
         else:
             return None
         coef = np.zeros_like(c)

@@ -125,6 +125,8 @@ class ElasticNet:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from svmpress.select.columns import DenseColumns
     >>> fit = ElasticNet().fit(DenseColumns(np.eye(3)), np.array([[1.0], [3.0], [-2.0]]), 3.0)
     >>> fit.indices.tolist(), fit.coef.ravel().round(9).tolist(), round(fit.multiplier, 9)
     ([1, 2], [2.0, -1.0], 1.0)
