@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.linear_model import ElasticNet as SklearnElasticNet
 from sklearn.linear_model import Lasso
 from sklearn.linear_model import lars_path as sklearn_lars
@@ -26,6 +27,7 @@ from svmpress.select import (
     lars_path,
 )
 from svmpress.select.reduction import Hull, Signed
+from svmpress.select.starts import elastic_net_rows
 
 SHAPES = [(60, 12), (200, 40), (30, 80)]
 
@@ -453,3 +455,23 @@ def test_signed_coefficients_know_samples_and_twofold_ones():
     assert signed.signs.tolist() == [1, 1, -1, -1]
     assert signed.is_twofold  # samples 5 and 11 are one coefficient
     assert not Signed.of_coef(np.array([[0.0, -2.0], [3.0, 0.0]])).is_twofold
+
+
+# ---------------------------------------------------------------------------------------------------------
+# As a start
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_picked_from_a_sample(rng):
+    kernel, X, _, T = kernel_problem(rng, n_outputs=3)
+    V, path = elastic_net_rows(kernel, X, T, 12, seed=0)
+    assert V.shape == (12, 2)
+    assert len(path) == 12
+    assert all((v == X).all(axis=1).any() for v in V)
+    gram, centred = GramColumns(kernel, X, X, ridge=1e-6), T - T.mean(axis=0)
+    same = ElasticNet().path(gram, gram.correlations(centred), 12, total=float(np.sum(centred**2)))
+    np.testing.assert_array_equal(V, X[same.order])
+    again, _ = elastic_net_rows(kernel, X, T, 12, seed=0)
+    np.testing.assert_array_equal(V, again)
+    sparse_V, _ = elastic_net_rows(kernel, sparse.csr_array(X), T, 12, seed=0)
+    np.testing.assert_allclose(sparse_V, V)

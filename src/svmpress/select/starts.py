@@ -1,6 +1,6 @@
-"""Where variable projection starts: rows that LARS picks for all outputs at once, or k-means centres.
+"""Where variable projection starts: rows that LARS or the elastic net picks for all outputs, or k-means centres.
 
-Both work on a sample, because a start need not be exact: refinement moves the vectors anyway.
+All work on a sample, because a start need not be exact: refinement moves the vectors anyway.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from svmpress import arrays
 from svmpress.arrays import Backend, Rows
 from svmpress.kernels import Kernel
 from svmpress.select.columns import GramColumns
+from svmpress.select.elastic_net import ElasticNet
 from svmpress.select.lars import lars_path
 from svmpress.select.path import Floats, SelectionPath
 
@@ -62,6 +63,36 @@ def lars_rows(
     m : int
         May be cut to the number of candidates that are independent.
     """
+    pool, gram, T = _regression(kernel, rows, targets, m, seed, backend)
+    path = lars_path(gram, gram.correlations(T), m, total=float(np.sum(T * T)), progress=progress)
+    return np.asarray(arrays.dense(arrays.take(pool, path.order)), dtype=np.float64), path
+
+
+def elastic_net_rows(
+    kernel: Kernel,
+    rows: Rows,
+    targets: Floats,
+    m: int,
+    *,
+    seed: int,
+    backend: Backend | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Floats, SelectionPath]:
+    """Return m rows that the elastic net picks to reproduce the targets, (m, d), and the path.
+
+    Parameters are those of :func:`lars_rows`. The L2 term is the one that LARS has, on the norm of the function; beyond
+    it this is the Lasso.
+    """
+    pool, gram, T = _regression(kernel, rows, targets, m, seed, backend)
+    net = ElasticNet(backend=backend)
+    path = net.path(gram, gram.correlations(T), m, total=float(np.sum(T * T)), progress=progress)
+    return np.asarray(arrays.dense(arrays.take(pool, path.order)), dtype=np.float64), path
+
+
+def _regression(
+    kernel: Kernel, rows: Rows, targets: Floats, m: int, seed: int, backend: Backend | None
+) -> tuple[Rows, GramColumns, Floats]:
+    """Return candidates (p, d), the Gram matrix of their kernel columns on a sample of rows, and its targets (n, M)."""
     rng = np.random.default_rng(seed)
     n = rows.shape[0]
     some = rng.permutation(n)[:_SAMPLE]
@@ -72,9 +103,7 @@ def lars_rows(
         _, _, directions = np.linalg.svd(T, full_matrices=False)
         T = T @ directions[:_OUTPUTS].T
     pool = arrays.take(rows, candidates)
-    gram = GramColumns(kernel, arrays.take(rows, some), pool, ridge=1e-6, backend=backend)
-    path = lars_path(gram, gram.correlations(T), m, total=float(np.sum(T * T)), progress=progress)
-    return np.asarray(arrays.dense(arrays.take(pool, path.order)), dtype=np.float64), path
+    return pool, GramColumns(kernel, arrays.take(rows, some), pool, ridge=1e-6, backend=backend), T
 
 
 def _sample(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
