@@ -265,12 +265,9 @@ class _Search:
     def _proposal(self, number: int) -> dict[str, Any]:
         if number == 0 or not self.space:
             return dict(self.first)
-        gain = self.gain
-        seen = [
-            Observation(t.params, *self.goal.observed(t.whole_curve, gain))
-            for t in self.records.tried
-            if t.source is not None
-        ]
+        gain, good = self.gain, [t for t in self.records.tried if t.source is not None]
+        observed = self.goal.shaped([self.goal.observed(t.whole_curve, gain) for t in good])
+        seen = [Observation(t.params, *values) for t, values in zip(good, observed, strict=True)]
         return propose(self.space, seen, number, sampler=self.sampler, seed=self.bench.seed)
 
     def _trial(self, number: int, params: dict[str, Any]) -> Trial:
