@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, LinearSVC
 
 from svmpress.errors import InputError
-from svmpress.hinge import HingeStatus, fit_squared_hinge
+from svmpress.hinge import HingeStatus, fit_folded, fit_squared_hinge
 from svmpress.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 
 
@@ -287,3 +287,29 @@ def test_bad_arguments_are_errors_for_people(change, words, problem):
     arguments = {"kernel": RBF(0.5), "X": X, "Y": y, "basis": X[:10]} | change
     with pytest.raises(InputError, match=words):
         fit_squared_hinge(**arguments)
+
+
+class Folded:
+    """Samples as a matrix, for `fit_folded`."""
+
+    def __init__(self, samples, here):
+        self.here, self.K = here, samples @ samples.T
+
+    def times(self, alpha):
+        return self.here.xp.matmul(self.here.asarray(self.K), alpha)
+
+    def solve_active(self, which, ridge):
+        return np.linalg.solve(self.K[np.ix_(which, which)] + ridge * np.eye(len(which)), np.ones(len(which)))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+def test_dual_variables_are_the_machine_of_the_primal(backend, problem, C):
+    X, y = problem
+    primal = fit_squared_hinge(Linear(), X, y, np.eye(3), C, bias=False)
+    dual = fit_folded(Folded(y[:, None] * X, backend), C, np.zeros(len(y)))
+    assert dual.status is HingeStatus.CONVERGED
+    assert dual.objective[0] == pytest.approx(primal.objective[0], rel=1e-10)
+    np.testing.assert_allclose(X.T @ (y[:, None] * dual.coef), primal.coef, rtol=1e-6, atol=1e-9)
+    again = fit_folded(Folded(y[:, None] * X, backend), C, dual.coef[:, 0])
+    assert again.n_iter[0] == 0
+    assert again.objective[0] <= dual.objective[0]

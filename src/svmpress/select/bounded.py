@@ -111,7 +111,6 @@ class Solver:
         working = np.unique(np.concatenate([near.rows, first, others]))
         n_iter = 0
         while True:
-            self._fetch(working)
             point = self._on(working, bound, near)
             n_iter += point.n_iter
             lengths = np.abs(point.R).max(axis=1)
@@ -126,7 +125,7 @@ class Solver:
 
     def _on(self, working: NDArray[np.intp], bound: float, near: Point) -> Point:
         """Return the solution among the candidates ``working``, (w,)."""
-        G, c = self._block(working), self.C[working]
+        G, c = self.block(working), self.C[working]
         free = self._unbounded(G, c, self.l2)
         if np.abs(free).sum() <= bound:
             return self._point(working, free, bound, 0.0, ElasticNetStatus.SLACK, 0)
@@ -231,8 +230,9 @@ class Solver:
         sorter = np.argsort(self._fetched)
         return sorter[np.searchsorted(self._fetched, rows, sorter=sorter)]
 
-    def _block(self, working: NDArray[np.intp]) -> Array:
+    def block(self, working: NDArray[np.intp]) -> Array:
         """Return G among the candidates ``working``, (w, w)."""
+        self._fetch(working)
         xp = self.here.xp
         at = xp.asarray(working, device=self.here.device)
         return xp.take(columns_of(self._columns, self._places(working)), at, axis=0)
@@ -252,9 +252,8 @@ class Solver:
         if not rows.size:  # the path begins with the largest correlation, whose coefficient is still zero
             rows = np.array([np.abs(at.R).max(axis=1).argmax()])
             coef = np.where(np.abs(at.R[rows]) == at.mu, at.R[rows], 0.0)
-        self._fetch(rows)
         signed = Signed.of_coef(coef)
-        v = signed.solve(self._block(rows), np.zeros_like(coef), self.l2, self.here)[1]
+        v = signed.solve(self.block(rows), np.zeros_like(coef), self.l2, self.here)[1]
         V = np.zeros_like(coef)
         V[signed.rows, signed.outputs] = signed.signs * v
         U = self.times(rows, V)  # R falls by U for each unit that μ falls

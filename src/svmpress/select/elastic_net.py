@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Backend
+from svmpress.arrays import Backend, to_numpy
 from svmpress.errors import InputError
 from svmpress.select.bounded import ElasticNetStatus, Form, Point, Solver
 from svmpress.select.columns import DenseColumns
@@ -224,7 +224,7 @@ class _Walk:
         bounds = np.array([self.entered[j][0] for j in order.tolist()]) / solver.unit
         fits = tuple(_fit_of(solver, point, total) for point in self.points or [solver.start()])
         bounds[-1:] = fits[-1].bound
-        G = solver.gram.columns(order)[order] if order.size else np.empty((0, 0))
+        G = to_numpy(solver.block(order)) * solver.g if order.size else np.empty((0, 0))
         return ElasticNetPath(
             order=order,
             factor=_cholesky(G + l2 * np.eye(len(order))),
