@@ -50,7 +50,7 @@ $(VENV)/.demo: $(VENV)/.pip $(SOURCES)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pip $(SOURCES)
-	$(PIP) install --quiet --group test ".[plots,parquet]"
+	$(PIP) install --quiet --group test ".[plots,parquet,study]"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.pip pyproject.toml

@@ -42,7 +42,7 @@ LAYERS = [
 FORMATS_MAY_IMPORT = {"errors", "arrays", "kernels", "decoders", "model", "formats"}
 """A format is a translation of the model and knows nothing of compression."""
 
-EXTRAS = ["torch", "matplotlib", "onnx", "onnxruntime", "pyarrow", "optuna", "dask", "cupy"]
+EXTRAS = ["torch", "matplotlib", "onnx", "onnxruntime", "pyarrow", "optuna", "dask", "cupy", "dlib"]
 
 
 def unit(path: Path) -> str:

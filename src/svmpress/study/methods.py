@@ -1,0 +1,293 @@
+"""The methods of the study: the paper's, svmpress's own, and (:mod:`.peers`, :mod:`.dlib_pair`) what else there is.
+
+Each makes models of a task's teacher, or of its training rows, and counts its costs by :mod:`.costs`:
+
+    full            the teacher itself
+    lars-svm        LARS-SVM of the paper: support vectors of each machine, selected and not moved (equation 9)
+    cvm             the Compressed Vector Machine of the paper: LARS-SVM, then gradient support vectors (equation 10)
+    auto            svmpress as it comes: vectors shared by all machines
+    auto-libsvm     the same, each vector in one class as in a LibSVM file
+    reduced-svm     Reduced-SVM: a squared-hinge SVM on a basis grown from training rows
+    reduced-set     the reduced-set method: the nearest expansion in the kernel's space
+
+The machines of a one-vs-one model are treated by the paper one by one, each with its share of the m vectors in
+proportion to its support vectors, and so are they here for LARS-SVM, CVM and Reduced-SVM. A machine whose share is none
+answers with a constant. With many classes and few vectors that is most of them, and such a model answers badly: the
+paper's layout, not its selection, is what fails there. Where several machines take the same row it counts once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import arrays
+from svmpress.arrays import Backend, Rows
+from svmpress.compression import compress
+from svmpress.decoders import PairDAG, PairVote, class_pairs
+from svmpress.model import KernelExpansion, KernelModel
+from svmpress.objective import Floats
+from svmpress.paper import Paper
+from svmpress.problem import Layout, Method, Problem, share
+from svmpress.reduced_set import ReducedSet
+from svmpress.select.lars_svm import lars_svm
+from svmpress.select.reduced_svm import reduced_svm
+from svmpress.study.costs import built, merged
+from svmpress.study.dlib_pair import DlibPair, DlibReduce
+from svmpress.study.peers import KMeansRefit, NystroemSVC, RandomRefit, SubsampleSVC
+from svmpress.study.task import Built, NotApplicable, StudyMethod, Task
+
+MAX_BYTES = 2**30
+"""Working memory of a method."""
+
+
+@dataclass(frozen=True)
+class Full:
+    """The teacher itself, whatever the sizes."""
+
+    name: str = "full"
+    label: str = "full SVM"
+    grows: bool = False
+    seeded: bool = False
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield the teacher."""
+        for size in sizes:
+            yield built(task, size, task.teacher, task.train_seconds)
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """A method of :func:`svmpress.compress`, one compression a size.
+
+    Parameters
+    ----------
+    name, label : str
+    method : str or Method
+    layout : "shared" or "libsvm"
+    seeded : bool
+    """
+
+    name: str
+    label: str
+    method: str | Method
+    layout: Layout = "shared"
+    seeded: bool = True
+    grows: bool = False
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield the compressed teacher at each size."""
+        if self.layout == "libsvm" and not isinstance(task.teacher.decoder, PairVote | PairDAG):
+            raise NotApplicable("with a single machine the two layouts are the same; see auto")
+        for size in sizes:
+            start = time.perf_counter()
+            found = compress(
+                task.teacher,
+                task.X,
+                task.y,
+                vectors=size,
+                method=self.method,
+                layout=self.layout,
+                random_state=seed,
+                max_memory=MAX_BYTES,
+            )
+            seconds = time.perf_counter() - start
+            yield built(task, size, merged(found.model), seconds, found.detail)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Machine by machine
+# ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One machine at one size: rows of a table, their coefficients, the intercept, and the seconds it took."""
+
+    rows: NDArray[np.intp]
+    coef: Floats
+    intercept: float
+    seconds: float
+
+
+class _Machines:
+    """How m vectors are shared out among the machines of a teacher, and how its parts become a model again."""
+
+    def __init__(self, teacher: KernelModel) -> None:
+        self.teacher = teacher
+        self.members = [np.flatnonzero(column) for column in teacher.expansion.coef.T]
+        self._support = np.array([len(rows) for rows in self.members])
+
+    def sizes(self, sizes: Sequence[int]) -> list[list[int]]:
+        """Return for each machine the sizes at which its path will be read, ascending."""
+        shares = np.stack([share(m, self._support) for m in sizes])
+        return [sorted({int(k) for k in column if k}) for column in shares.T]
+
+    def model(self, table: Rows, m: int, parts: Sequence[dict[int, _Part]]) -> tuple[KernelModel, float]:
+        """Return the model of m vectors and the seconds that its machines took.
+
+        Parameters
+        ----------
+        table : (n, d)
+            What the parts' rows point into.
+        m : int
+        parts : sequence of dict
+            For each machine, its part by size; size 0 is the constant.
+        """
+        chosen = [of[int(k)] for of, k in zip(parts, share(m, self._support), strict=True)]
+        rows = np.unique(np.concatenate([part.rows for part in chosen]))
+        coef = np.zeros((len(rows), len(chosen)))
+        for p, part in enumerate(chosen):
+            coef[np.searchsorted(rows, part.rows), p] = part.coef
+        vectors = np.asarray(arrays.dense(arrays.take(table, rows)), dtype=np.float64)
+        intercept = np.array([part.intercept for part in chosen])
+        expansion = KernelExpansion(self.teacher.kernel, vectors, coef, intercept)
+        return replace(self.teacher, expansion=expansion), sum(part.seconds for part in chosen)
+
+
+@dataclass(frozen=True)
+class LarsPath:
+    """LARS-SVM as :class:`svmpress.paper.LarsSVM` makes it, with all sizes read off one path for each machine."""
+
+    name: str = "lars-svm"
+    label: str = "LARS-SVM"
+    grows: bool = True
+    seeded: bool = False
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield the selected support vectors at each size."""
+        machines = _Machines(task.teacher)
+        source = task.teacher.expansion
+        parts = [self._parts(source, machines.members[p], p, ks) for p, ks in enumerate(machines.sizes(sizes))]
+        for size in sizes:
+            model, seconds = machines.model(source.vectors, size, parts)
+            yield built(task, size, model, seconds)
+
+    def _parts(self, source: KernelExpansion, members: NDArray[np.intp], p: int, ks: list[int]) -> dict[int, _Part]:
+        b = float(source.intercept[p])
+        vectors = arrays.take(source.vectors, members)
+        constant = float(np.mean(source.decision_values(vectors, MAX_BYTES)[:, p])) if len(members) else b
+        parts = {0: _Part(members[:0], np.zeros(0), constant, 0.0)}
+        if not ks:
+            return parts
+        start = time.perf_counter()
+        seconds = {}
+
+        def clock(done: int, total: int) -> None:
+            seconds[done] = time.perf_counter() - start
+
+        path = lars_svm(source.kernel, vectors, source.coef[members, p], b, ks[-1], max_bytes=MAX_BYTES, progress=clock)
+        whole = time.perf_counter() - start
+        for k in ks:
+            selected = path.at(min(k, len(path)))  # fewer where the rest are copies
+            parts[k] = _Part(members[selected.indices], selected.coef[:, 0], b, seconds.get(k, whole))
+        return parts
+
+
+@dataclass(frozen=True)
+class ReducedSVM:
+    """Reduced-SVM with a basis for each machine, grown on the training rows of its classes.
+
+    C is the teacher's; the paper takes both parameters from the full SVM. All sizes are read off one path a machine.
+    """
+
+    name: str = "reduced-svm"
+    label: str = "Reduced-SVM"
+    grows: bool = True
+    seeded: bool = True
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield the machines on their first vectors at each size."""
+        machines = _Machines(task.teacher)
+        classes = task.teacher.classes_
+        if classes is None:
+            raise NotApplicable("Reduced-SVM is a classifier")
+        pairs = class_pairs(classes.size)
+        # a positive value means the later of two classes, and the first of a pair
+        sides = pairs if len(pairs) > 1 else pairs[:, ::-1]
+        parts = []
+        for (positive, negative), ks in zip(sides, machines.sizes(sizes), strict=True):
+            y = np.where(task.y == classes[positive], 1.0, 0.0) - (task.y == classes[negative])
+            parts.append(self._parts(task, np.flatnonzero(y), y, ks, seed))
+        for size in sizes:
+            model, seconds = machines.model(task.X, size, parts)
+            yield built(task, size, model, seconds)
+
+    def _parts(self, task: Task, rows: NDArray[np.intp], y: Floats, ks: list[int], seed: int) -> dict[int, _Part]:
+        parts = {0: _Part(rows[:0], np.zeros(0), float(np.mean(y[rows])) if rows.size else 0.0, 0.0)}
+        if not ks:
+            return parts
+        start = time.perf_counter()
+        X = arrays.take(task.X, rows)
+        path = reduced_svm(task.teacher.kernel, X, y[rows], ks, task.C, seed=seed, max_bytes=MAX_BYTES)
+        for k, fit in zip(ks, path, strict=True):
+            seconds = time.perf_counter() - start
+            parts[k] = _Part(rows[fit.indices], fit.coef[:, 0], float(fit.intercept[0]), seconds)
+        return parts
+
+
+@dataclass(frozen=True)
+class ReducedSetPath:
+    """The reduced-set method, with the vectors that all sizes start from taken one at a time once.
+
+    Parameters
+    ----------
+    method : ReducedSet
+    """
+
+    method: ReducedSet = field(default_factory=ReducedSet)
+    name: str = "reduced-set"
+    label: str = "reduced set"
+    grows: bool = True
+    seeded: bool = True
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield the nearest expansion at each size."""
+        problem = Problem(
+            source=task.teacher,
+            rows=None,
+            y=None,
+            layout="shared",
+            backend=Backend.of("cpu"),
+            seed=seed,
+            max_bytes=MAX_BYTES,
+            progress=_silent,
+        )
+        start = self.method.start(problem, max(sizes))
+        for size in sizes:
+            begun = time.perf_counter()
+            k = min(size, start.vectors.shape[0])
+            found = self.method.descend(problem, start.vectors[:k])
+            seconds = time.perf_counter() - begun + float(start.seconds[k - 1])
+            expansion = KernelExpansion(task.teacher.kernel, found.vectors, found.coef, found.intercept)
+            notes = f"distance {found.value:.3g}"
+            yield built(task, size, replace(task.teacher, expansion=expansion), seconds, notes)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report nothing: the runner counts models, not steps."""
+
+
+_ALL: tuple[Any, ...] = (
+    Full(),
+    LarsPath(),
+    Compressed("cvm", "CVM", Paper(), seeded=False),
+    Compressed("auto", "svmpress", "auto"),
+    Compressed("auto-libsvm", "svmpress, LibSVM layout", "auto", layout="libsvm"),
+    ReducedSVM(),
+    ReducedSetPath(),
+    RandomRefit(),
+    KMeansRefit(),
+    SubsampleSVC(),
+    NystroemSVC(),
+    DlibReduce(),
+    DlibPair(),
+)
+
+METHODS: dict[str, StudyMethod] = {method.name: method for method in _ALL}
+"""Methods by name."""

@@ -1,0 +1,197 @@
+"""What people do today to get a small kernel classifier, none of which moves a vector.
+
+    random          support vectors at random, coefficients fitted to the teacher's decision values
+    k-means         centres of clusters of the training rows, coefficients likewise
+    subsample-svc   an SVC trained on so few rows that it has that many support vectors
+    nystroem        Nystroem features, as many components, and a linear SVM on them (scikit-learn)
+
+The fit of the first two is regularised least squares over all training rows, the solve inside
+:class:`svmpress.objective.ProjectedError`: exactly what svmpress does to its own vectors, so that what is left between
+them and ``auto`` is where the vectors are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
+
+from svmpress import arrays
+from svmpress.formats import from_estimator
+from svmpress.kernels import RBF
+from svmpress.model import KernelExpansion, KernelModel
+from svmpress.objective import Floats, ProjectedError
+from svmpress.select.starts import kmeans_centres, random_rows
+from svmpress.study.costs import built, row_width
+from svmpress.study.task import Built, NotApplicable, Task
+
+_MAX_BYTES = 2**30
+_CLOSE = 0.98
+"""A subsample whose SVC has this share of the vectors asked for is near enough."""
+_PATIENCE = 12
+"""SVCs to train in search of a subsample."""
+
+
+class Refit:
+    """Coefficients and intercepts for given vectors, from the teacher's decision values on the training rows."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        values = task.teacher.expansion.decision_values(task.X, _MAX_BYTES)
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+
+    def model(self, V: Floats) -> KernelModel:
+        """Return the teacher with vectors V (m, d) instead of its own."""
+        teacher = self.task.teacher
+        error = ProjectedError(teacher.kernel, self.task.X, self.values, V, max_bytes=_MAX_BYTES)
+        fit = error.value_and_grad(V)
+        return replace(teacher, expansion=KernelExpansion(teacher.kernel, V, fit.coef, fit.intercept))
+
+
+@dataclass(frozen=True)
+class RandomRefit:
+    """Random support vectors; a larger model has those of a smaller one, and more."""
+
+    name: str = "random"
+    label: str = "random + refit"
+    grows: bool = False
+    seeded: bool = True
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield a refitted model of each size."""
+        refit = Refit(task)
+        for size in sizes:
+            start = time.perf_counter()
+            model = refit.model(random_rows(task.teacher.expansion.vectors, size, seed))
+            yield built(task, size, model, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class KMeansRefit:
+    """Centres of clusters of the training rows."""
+
+    name: str = "k-means"
+    label: str = "k-means + refit"
+    grows: bool = False
+    seeded: bool = True
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield a refitted model of each size."""
+        refit = Refit(task)
+        for size in sizes:
+            start = time.perf_counter()
+            model = refit.model(kmeans_centres(task.X, size, seed))
+            yield built(task, size, model, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class SubsampleSVC:
+    """An SVC like the teacher on the first rows of a random order, as many as keep its support vectors within the size.
+
+    The number of support vectors grows with the rows, nearly always, so the number of rows is found by bisection. The
+    seconds are those of the whole search.
+    """
+
+    name: str = "subsample-svc"
+    label: str = "SVC on a subsample"
+    grows: bool = False
+    seeded: bool = True
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield the SVC of each size."""
+        order = two_classes_first(task.y, np.random.default_rng(seed).permutation(len(task.y)))
+        for size in sizes:
+            if size < 2:
+                raise NotApplicable("an SVC has at least two support vectors")
+            start = time.perf_counter()
+            model, rows = self._search(task, order, size)
+            notes = f"trained on {rows} rows"
+            yield built(task, size, model, time.perf_counter() - start, notes)
+
+    def _search(self, task: Task, order: NDArray[np.intp], size: int) -> tuple[KernelModel, int]:
+        """Return the SVC with the most vectors, not above ``size``, and its number of rows."""
+
+        def trained(rows: int) -> KernelModel:
+            some = order[:rows]
+            svc = SVC(C=task.C, gamma=task.gamma, cache_size=500)
+            return from_estimator(svc.fit(arrays.take(task.X, some), task.y[some]))
+
+        low, high = min(size, len(order)), len(order)  # no SVC has more vectors than rows
+        best, step = trained(low), 1.5
+        for _ in range(_PATIENCE):
+            if low >= high - 1 or best.n_vectors >= _CLOSE * size:
+                break
+            # the share of rows that become support vectors falls slowly: aim a little beyond it, then bisect
+            guess = int(min(low * size / best.n_vectors * 1.1, low * step))
+            rows = int(np.clip(guess, low + 1, high if high == len(order) else (low + high) // 2))
+            model = trained(rows)
+            if model.n_vectors > size:
+                high = rows
+            else:
+                low, best = rows, model
+                if rows == len(order):
+                    break
+        return best, low
+
+
+@dataclass(frozen=True)
+class NystroemSVC:
+    """Nystroem features and a linear SVM, one against the rest, with the teacher's gamma and C.
+
+    A prediction takes m kernel values, the m by m map of the features, and a weight for each class and component.
+    """
+
+    name: str = "nystroem"
+    label: str = "Nystroem + LinearSVC"
+    grows: bool = False
+    seeded: bool = True
+
+    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
+        """Yield the classifier of each size."""
+        if not isinstance(task.teacher.kernel, RBF):
+            raise NotApplicable("the Nystroem features of this study are those of the RBF kernel")
+        for size in sizes:
+            start = time.perf_counter()
+            features = Nystroem(kernel="rbf", gamma=task.gamma, n_components=size, random_state=seed)
+            linear = LinearSVC(C=task.C, dual=False, tol=1e-3, max_iter=200)
+            fitted = make_pipeline(features, linear).fit(task.X, task.y)
+            seconds = time.perf_counter() - start
+            m = features.components_.shape[0]
+            held = (features.components_, features.normalization_, linear.coef_, linear.intercept_, linear.classes_)
+            yield Built(
+                size=size,
+                vectors=m,
+                multiply_adds=round(m * row_width(task.X_test)) + m * m + linear.coef_.size,
+                file_bytes=sum(array_bytes(a) for a in held),
+                seconds=seconds,
+                predict=fitted.predict,
+            )
+
+
+def array_bytes(a: arrays.Rows) -> int:
+    """Return the bytes of an array in a file, CSR as its three parts.
+
+    Examples
+    --------
+    >>> array_bytes(np.zeros((3, 2)))
+    48
+    """
+    return sum(int(part.nbytes) for part in ((a.data, a.indices, a.indptr) if arrays.is_csr(a) else (a,)))
+
+
+def two_classes_first(y: NDArray[np.generic], order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return an order of rows whose first two are of different classes, so that every part of it can train an SVC.
+
+    Examples
+    --------
+    >>> two_classes_first(np.array([0, 0, 0, 1]), np.arange(4)).tolist()
+    [0, 3, 1, 2]
+    """
+    other = int(np.argmax(y[order] != y[order[0]]))
+    return np.concatenate([order[:1], order[other : other + 1], order[1:other], order[other + 1 :]])
