@@ -19,7 +19,7 @@ from svmpress.study.task import StudyMethod
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2)
 """The shares of the teacher's vectors that tables quote; the last is the largest size."""
 QUICK_RATIOS = (0.02, 0.1)
-QUICK_ROWS = 1_000
+QUICK_ROWS = 600
 """Of ``--quick``: sizes, and training rows of each set (test rows: half as many)."""
 FULL = "full"
 """The method that is the teacher itself."""

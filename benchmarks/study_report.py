@@ -1,0 +1,37 @@
+"""The page and the figures of the study, from its records: docs/study.md and docs/figures/.
+
+svmpress study --data DIR --out OUT --jobs 16           run it; OUT/study.jsonl holds the records
+cp OUT/study.jsonl benchmarks/results/study.jsonl
+python benchmarks/study_report.py                       write the page and draw the figures
+python benchmarks/study_report.py --no-figures          write the page alone
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from svmpress.progress import Bars
+from svmpress.study.publish import publish
+from svmpress.study.records import Records
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = ROOT / "benchmarks" / "results" / "study.jsonl"
+PAGE = ROOT / "docs" / "study.md"
+COMMAND = "python benchmarks/study_report.py"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=Path, default=RECORDS)
+    parser.add_argument("--no-figures", action="store_true", help="leave the figures as they are")
+    args = parser.parse_args()
+    with Bars() as progress:
+        done = publish(
+            Records.load(args.records), PAGE, draw=not args.no_figures, link=True, command=COMMAND, progress=progress
+        )
+    print(done.page, *done.pictures, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

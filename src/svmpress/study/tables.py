@@ -1,0 +1,133 @@
+"""The tables of the study, as Markdown, from records alone.
+
+Table 1 of the paper with the real statistics of the data, accuracy by share of the vectors kept, and what models cost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from svmpress.study.curves import Curves, Point, at, methods_of, sets_of
+from svmpress.study.figures import STYLES, label
+from svmpress.study.plan import FULL, RATIOS
+from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Records
+
+_PAPER_DMOZ = (7184, 1796, 16498, 16)
+"""Rows to train and test, features and classes of the set that is not to be had."""
+_STATUS_TEXT = {SKIPPED: "not applicable", UNFINISHED: "not finished", FAILED: "failed"}
+
+
+def row(cells: Iterable[object]) -> str:
+    """Return a line of a table."""
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> list[str]:
+    r"""Return a table, numbers to the right.
+
+    Examples
+    --------
+    >>> print("\n".join(table(["set", "rows"], [["magic", 15216]])))
+    | set | rows |
+    |---|--:|
+    | magic | 15216 |
+    """
+    return [row(head), f"|---{'|--:' * (len(head) - 1)}|", *(row(cells) for cells in rows)]
+
+
+def share(ratio: float) -> str:
+    """Return a share for people: ``10 %``."""
+    return f"{100 * ratio:g} %"
+
+
+def points_of(found: Curves, records: Records, name: str, method: str, ratio: float) -> Point | None:
+    """Return the point of a method at a share of the teacher's vectors."""
+    return at(found.get((name, method), []), max(1, round(ratio * records.sets[name].vectors)))
+
+
+def table1(records: Records) -> list[str]:
+    """Return Table 1: rows, features, classes, and the teacher of each set."""
+    about = [records.sets[name] for name in sets_of(records)]
+    lines: list[tuple[str, list[str]]] = [
+        ("training rows", [f"{s.train:,}" for s in about]),
+        ("test rows", [f"{s.test:,}" for s in about]),
+        ("features", [f"{s.features:,}" for s in about]),
+        ("classes", [f"{s.classes}" for s in about]),
+        ("support vectors", [f"{s.vectors:,}" for s in about]),
+        ("C", [f"{s.C:g}" for s in about]),
+        ("gamma", [f"{s.gamma:g}" for s in about]),
+        ("test accuracy of the full SVM, %", [f"{100 * s.accuracy:.2f}" for s in about]),
+        ("seconds to train it", [f"{s.train_seconds:.3g}" for s in about]),
+    ]
+    return table(["", *(s.name for s in about)], [[name, *cells] for name, cells in lines])
+
+
+def dmoz_note() -> str:
+    """Return what the paper's sixth set was."""
+    train, test, features, classes = _PAPER_DMOZ
+    return (
+        f"The paper's sixth set, DMOZ ({train:,} and {test:,} rows, {features:,} features, {classes} classes), is "
+        "not to be had; Ohsumed, medical abstracts in 23 classes, stands in for it."
+    )
+
+
+def accuracy_table(records: Records, found: Curves, name: str) -> list[str]:
+    """Return the accuracy of each method on one set, by share of the vectors, in percent."""
+    sizes = [max(1, round(ratio * records.sets[name].vectors)) for ratio in RATIOS]
+    head = ["method", *(f"{share(ratio)} ({size:,})" for ratio, size in zip(RATIOS, sizes, strict=True))]
+    rows = []
+    for method in methods_of(records, tuple(STYLES)):
+        cells = [_accuracy(records, found, name, method, ratio) for ratio in RATIOS]
+        if any(cells):
+            rows.append([label(method), *cells])
+    return table(head, rows)
+
+
+def _accuracy(records: Records, found: Curves, name: str, method: str, ratio: float) -> str:
+    point = points_of(found, records, name, method, ratio)
+    if point is not None:
+        spread = f" ± {100 * point.spread:.2f}" if point.seeds > 1 else ""
+        return f"{100 * point.accuracy:.2f}{spread}"
+    size = max(1, round(ratio * records.sets[name].vectors))
+    cells = [c for c in records.cells.values() if (c.set, c.method, c.size) == (name, method, size)]
+    return _STATUS_TEXT[cells[0].status] if cells and cells[0].status != SKIPPED else ""
+
+
+def cost_table(records: Records, found: Curves, name: str, ratio: float) -> list[str]:
+    """Return what the models of one set cost at a share of the vectors, the full SVM first."""
+    head = ["method", "accuracy, %", "same answer, %", "kernel evaluations", "multiply-adds", "file, KiB"]
+    head += ["seconds to build", "ms for 1,000 predictions"]
+    full = found.get((name, FULL))
+    chosen = [(FULL, full[0])] if full else []
+    for method in methods_of(records, tuple(STYLES)):
+        point = points_of(found, records, name, method, ratio)
+        if point is not None:
+            chosen.append((method, point))
+    return table(head, [_costs(method, p) for method, p in chosen])
+
+
+def _costs(method: str, p: Point) -> list[str]:
+    accuracy = [f"{100 * p.accuracy:.2f}", f"{100 * p.agreement:.2f}"]
+    sizes = [f"{p.vectors:,.0f}", f"{p.multiply_adds:,.0f}", f"{p.file_bytes / 1024:,.1f}"]
+    return [label(method), *accuracy, *sizes, f"{p.build_seconds:,.3g}", f"{1e3 * p.predict_seconds:,.3g}"]
+
+
+def gaps_table(records: Records) -> list[str]:
+    """Return the cells without a model, put together by method and reason; empty if there are none."""
+    groups: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    for cell in records.cells.values():
+        if cell.status in _STATUS_TEXT:
+            groups[cell.method, cell.status, cell.notes].append(cell)
+    names = sets_of(records)
+    rows = []
+    for (method, status, notes), cells in sorted(groups.items()):
+        there = [name for name in names if any(c.set == name for c in cells)]
+        where = ", ".join(f"{name} ({_span([c for c in cells if c.set == name])})" for name in there)
+        rows.append([label(method), _STATUS_TEXT[status], where, notes.replace("|", "\\|")])
+    return table(["method", "", "sets (sizes)", "why"], rows) if rows else []
+
+
+def _span(cells: Sequence[Cell]) -> str:
+    sizes = sorted({c.size for c in cells})
+    return f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"

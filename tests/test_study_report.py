@@ -1,0 +1,257 @@
+"""The study's figures, tables and page: they show what the records say, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from svmpress.study.methods import METHODS
+
+from study_fakes import made_up_records, two_moons
+from svmpress.cli import main
+from svmpress.errors import InputError
+from svmpress.study import figures
+from svmpress.study.curves import at, curves
+from svmpress.study.plan import FULL
+from svmpress.study.publish import publish
+from svmpress.study.records import Cell, Journal, Records
+from svmpress.study.report import page
+from svmpress.study.tables import gaps_table, table1
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def records():
+    return made_up_records()
+
+
+def with_accuracy(records: Records, change) -> Records:
+    """Return records in which each done cell has the accuracy that a function of it gives."""
+    cells = {k: replace(c, accuracy=change(c)) if c.status == "done" else c for k, c in records.cells.items()}
+    return replace(records, cells=cells)
+
+
+def section(text: str, title: str) -> str:
+    (found,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Curves
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_points_are_means_over_seeds_that_are_done():
+    cells = [Cell("a", "b", s, 5, "done", acc, acc, 5, 50, 100, 1.0, 0.1) for s, acc in enumerate((0.8, 0.9))]
+    cells += [Cell("a", "b", 2, 5, "failed"), Cell("a", "b", 0, 9, "done", 0.7, 1, 9, 9, 9, 9, 9)]
+    (curve,) = curves(Records.of(cells)).values()
+    assert [(p.size, p.seeds) for p in curve] == [(5, 2), (9, 1)]
+    assert curve[0].accuracy == pytest.approx(0.85)
+    assert curve[0].spread == pytest.approx(0.1 / 2**0.5)
+    assert curve[1].spread == 0
+    assert at(curve, 5.4).size == 5
+    assert at(curve, 8).size == 9
+    assert at(curve, 7) is None
+    assert at([], 5) is None
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Figures
+# ---------------------------------------------------------------------------------------------------------
+
+
+def drawn(records, kind, tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(figures, "save_figure", lambda figure, *paths: kept.append(figure))
+    figures.draw(records, kind, tmp_path / "a.png")
+    return kept[0]
+
+
+def test_figure_3_has_a_panel_for_each_set_and_bars_for_seeds(records, tmp_path, monkeypatch):
+    figure = drawn(records, figures.KINDS[0], tmp_path, monkeypatch)
+    assert [p.get_title().split(":")[0] for p in figure.axes] == list(records.sets)
+    magic = figure.axes[1]
+    assert magic.get_xscale() == "log"
+    assert len(magic.containers) == 4
+    line, caps, (bars,) = magic.containers[3].lines
+    curve = curves(records)["magic", "auto"]
+    assert line.get_xdata().tolist() == [p.vectors for p in curve]
+    assert line.get_ydata() == pytest.approx([100 * p.accuracy for p in curve])
+    lengths = [abs(s[1][1] - s[0][1]) for s in bars.get_segments()]
+    assert lengths == pytest.approx([200 * p.spread for p in curve])
+    assert caps
+    assert magic.lines[0].get_ydata() == pytest.approx([87.0, 87.0])
+    (legend,) = figure.legends
+    assert [t.get_text() for t in legend.get_texts()] == [
+        METHODS[m].label for m in (FULL, "auto", "cvm", "lars-svm", "reduced-svm")
+    ]
+
+
+@pytest.mark.parametrize("kind", figures.KINDS, ids=lambda k: k.name)
+def test_methods_differ_without_colour(records, kind, tmp_path, monkeypatch):
+    figure = drawn(records, kind, tmp_path, monkeypatch)
+    looks = [(c.lines[0].get_marker(), c.lines[0].get_linestyle()) for c in figure.axes[0].containers]
+    assert len(set(looks)) == len(looks) > 3
+    colours = [c.lines[0].get_color() for c in figure.axes[0].containers]
+    assert len(set(colours)) == len(colours)
+    assert not figure.axes[0].get_xlabel().isspace()
+
+
+def test_every_method_has_a_style_and_is_in_a_figure():
+    assert set(figures.STYLES) | {FULL} == set(METHODS)
+    assert {m for kind in figures.KINDS for m in kind.methods} | {FULL} == set(METHODS)
+
+
+def test_one_set_is_one_panel(records, tmp_path):
+    some = Records.of([*records.runs, records.sets["magic"], *(c for c in records.cells.values() if c.set == "magic")])
+    paths = [tmp_path / f"a.{form}" for form in ("png", "svg", "pdf")]
+    figures.draw(some, figures.KINDS[1], *paths)
+    first = [p.read_bytes() for p in paths]
+    assert [c[:4] for c in first] == [b"\x89PNG", b"<?xm", b"%PDF"]
+    figures.draw(some, figures.KINDS[1], *paths)
+    assert [p.read_bytes() for p in paths] == first
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Page
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_table_1(records):
+    lines = table1(records)
+    assert lines[0] == "|  | pageblocks | magic | letters | 20news | mnist | ohsumed |"
+    assert "| support vectors | 419 | 4,652 | 7,595 | 8,454 | 13,375 | 3,268 |" in lines
+
+
+def test_the_claim_is_judged_set_by_set(records):
+    def lost(cell: Cell) -> float:
+        full = records.sets[cell.set].accuracy
+        good = cell.method == "auto" or (cell.method == "cvm" and cell.set == "magic")
+        return full - (0.0099 if good else 0.0101)
+
+    text = section(page(with_accuracy(records, lost)), "What the paper claims, and whether it holds")
+    assert "holds on 1 of 6 sets (magic); with svmpress on 6 (pageblocks" in text
+    assert "| magic | 87.00 | 86.01 | yes | 86.01 | yes | 47 vectors (1 %) |" in text
+    assert "| letters | 97.70 | 96.69 | no, 1.0 lost | 96.71 | yes |" in text
+
+
+def test_losses_are_said_plainly(records):
+    def flat(cell: Cell) -> float:
+        ahead = cell.method == "k-means" and cell.set == "magic" and cell.size == 47
+        return 0.5 + (0.0031 if ahead else 0.0)
+
+    text = section(page(with_accuracy(records, flat)), "Where svmpress loses")
+    assert "1 of " in text
+    assert f"| magic | 1 % | {METHODS['k-means'].label} | 50.31 | 50.00 | 0.31 |" in text
+    nothing = section(page(with_accuracy(records, lambda c: 0.5)), "Where svmpress loses")
+    assert "No other method is ahead anywhere" in nothing
+
+
+def test_a_cheaper_peer_is_a_loss(records):
+    cheap = {
+        k: replace(c, multiply_adds=7, accuracy=0.87) if c.method == "nystroem" and c.status == "done" else c
+        for k, c in records.cells.items()
+    }
+    text = section(page(replace(records, cells=cheap)), "Where svmpress loses")
+    (line,) = re.findall(r"^\| magic \| [\d,]+ \(.*$", text, re.MULTILINE)
+    assert f"| 7 (47) | {METHODS['nystroem'].label} | **loses** |" in line
+
+
+def test_the_recipe_section_goes_when_it_does_not_fail(records):
+    assert "label" in section(page(records), "Where the paper's recipe fails, and why")
+    fine = with_accuracy(records, lambda c: records.sets[c.set].accuracy)
+    assert "recipe fails" not in page(fine)
+
+
+def test_cells_without_a_model_are_listed(records):
+    lines = "\n".join(gaps_table(records))
+    assert "not within 60 s" in lines
+    assert "mnist (2,675)" in lines
+    assert "dlib reduces binary models only" in lines
+    assert "not finished" in page(records)
+    assert gaps_table(Records()) == []
+
+
+def test_a_quick_run_says_so(records):
+    assert "quick run" not in page(records)
+    quick = replace(records, runs=(replace(records.runs[0], rows=1000, limit=60.0),))
+    assert "at most 1,000 training rows" in page(quick)
+    assert "given 60 seconds" in page(quick)
+
+
+def test_dmoz_is_explained_and_links_lead_to_figures(records):
+    text = page(records, figures="pictures")
+    assert "DMOZ" in text
+    assert set(re.findall(r"\((pictures/[^)]*\.png)\)", text)) == {f"pictures/{k.name}.png" for k in figures.KINDS}
+    assert "![" not in page(records, figures=None)
+
+
+def test_publish(records, tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "KINDS", figures.KINDS[:1])
+    monkeypatch.setattr("svmpress.plots.FRAMES", (0, 5))
+    seen = []
+    done = publish(records, tmp_path / "study.md", progress=lambda *a: seen.append(a))
+    assert sorted(p.name for p in done.pictures) == ["figure2.gif", "figure3.pdf", "figure3.png", "figure3.svg"]
+    assert all(p.stat().st_size > 0 for p in done.pictures)
+    assert seen[-1] == ("figures", 2, 2)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    without = publish(records, tmp_path / "other" / ".." / "page.md")
+    assert without.pictures == ()
+    assert "svmpress[plots]" in without.note
+    with pytest.raises(InputError, match="nothing to report"):
+        publish(Records(), tmp_path / "study.md")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Command
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_study_on_the_command_line(tmp_path, capsys):
+    two_moons(tmp_path, "magic")
+    argv = ["study", "--data", str(tmp_path), "--out", str(tmp_path / "out"), "--no-figures", "--seeds", "0"]
+    argv += ["--methods", "full,random,lars-svm", "--sizes", "4,8", "--jobs", "1", "--json"]
+    assert main(argv) == 0
+    out, err = capsys.readouterr()
+    facts = json.loads(out)
+    assert facts["cells"] == {"done": 5, "skipped": 0, "unfinished": 0, "failed": 0}
+    assert "left out, because they are not in" in err
+    assert "magic random seed 0" in err
+    assert facts["figures"] == []
+    assert main([*argv[:-1], "--report"]) == 0
+    out = capsys.readouterr().out
+    assert "test accuracy at 10 % of the vectors" in out
+    text = (tmp_path / "out" / "study.md").read_text()
+    assert "![" not in text
+    assert METHODS["random"].label in text
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["--methods", "magic-wand"], "unknown method 'magic-wand'; the study has full"),
+        (["--report"], "there are no records in"),
+        ([], "none of the paper's data sets"),
+        (["--sizes", "1,x"], "not a list of whole numbers"),
+        (["--sets", "magic", "--ratios", "2"], "between 0 and 1"),
+        (["--sets", "magic"], "there is no data set magic"),
+    ],
+)
+def test_bad_arguments(tmp_path, capsys, argv, sentence):
+    assert main(["study", "--data", str(tmp_path), "--out", str(tmp_path / "out"), *argv]) == 2
+    out, err = capsys.readouterr()
+    assert sentence in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_an_empty_report_is_an_error(tmp_path, capsys):
+    with Journal(tmp_path / "study.jsonl") as journal:
+        journal.append(Cell("magic", "dlib", 0, 10, "skipped"))
+    assert main(["study", "--out", str(tmp_path), "--report"]) == 2
+    assert "no finished model" in capsys.readouterr().err
