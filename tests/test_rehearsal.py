@@ -226,8 +226,8 @@ def test_a_gain_counts_beyond_its_standard_error(rng):
     better[np.flatnonzero(base == 0)[:20]] = 1
     luckier[np.flatnonzero(base == 0)[:21]] = 1
     luckier[np.flatnonzero(base == 1)[:20]] = 0  # one more right than wrong of 41 that changed
-    assert Verdict(better).clearly_beats(Verdict(base))
-    assert not Verdict(luckier).clearly_beats(Verdict(base))
-    assert not Verdict(base).clearly_beats(Verdict(base))
-    assert not Verdict(base).clearly_beats(Verdict(better))
+    assert Verdict(better).gain_over(Verdict(base)) > 2
+    assert 0 < Verdict(luckier).gain_over(Verdict(base)) < 2
+    assert Verdict(base).gain_over(Verdict(base)) == 0
+    assert Verdict(base).gain_over(Verdict(better)) < -2
     assert Verdict(better).score == better.mean()

@@ -280,13 +280,18 @@ def _moved(a: Array, like: Array) -> Array:
 
 
 def solve_positive(N: Array, R: Array) -> Array:
-    """Solve ``N x = R`` for a symmetric positive definite N, (k, k) and (k, M)."""
-    if isinstance(N, np.ndarray):
-        try:
-            return linalg.solve(N, R, assume_a="pos", check_finite=False)
-        except linalg.LinAlgError:  # rounding made it indefinite: the general solver still answers
-            return linalg.lstsq(N, R, check_finite=False)[0]
-    return namespace(N).linalg.solve(N, R)
+    """Solve ``N x = R`` for a symmetric positive definite N, (k, k) and (k, M), or a stack of such systems."""
+    if not isinstance(N, np.ndarray):
+        return namespace(N).linalg.solve(N, R)
+    if N.ndim == 2:
+        return _solve_positive(N, R)
+    return np.stack([_solve_positive(n, r) for n, r in zip(N, R, strict=True)])
+
+
+def _solve_positive(N: NDArray[np.float64], R: NDArray[np.float64]) -> NDArray[np.float64]:
+    # LAPACK itself: linalg.solve also estimates the condition number, which takes longer than the solution
+    _, x, info = linalg.lapack.dposv(N.T, R)
+    return x if info == 0 else linalg.lstsq(N, R, check_finite=False)[0]  # rounding made it indefinite
 
 
 def take(X: Rows, rows: slice | NDArray[np.intp]) -> Rows:

@@ -35,7 +35,7 @@ from svmpress.objective import Floats
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import Refined, TracePoint
 from svmpress.rehearsal import trusting_labels
-from svmpress.scene import Scene, Setting
+from svmpress.scene import Scene, Setting, heard_outputs
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.select.starts import kmeans_centres, lars_rows
@@ -51,6 +51,9 @@ _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
 _MOST_LARS = 1000
 """Vectors beyond which LARS is not tried as a start: its time grows with their square."""
+_HELPS, _CLEAR = 1.0, 2.0
+"""Standard errors by which the judge must prefer an addition before it is adopted, and a shorter descent before the
+longer one is given up."""
 _FEW_ROWS = 50
 """Below this nothing is held out: a judge of so few rows knows nothing."""
 
@@ -103,8 +106,13 @@ class _Tried:
     def score(self) -> float:
         return -self.fit.value if self.verdict is None else self.verdict.score
 
-    def clearly_beats(self, other: _Tried) -> bool:
-        return self.verdict is not None and other.verdict is not None and self.verdict.clearly_beats(other.verdict)
+    def against(self, other: _Tried) -> str:
+        """Say how this compares."""
+        return f"({other.score:.4f} -> {self.score:.4f}, {self.gain_over(other):+.1f} standard errors)"
+
+    def gain_over(self, other: _Tried) -> float:
+        """Return how much better the judge finds this, in standard errors."""
+        return 0.0 if self.verdict is None or other.verdict is None else self.verdict.gain_over(other.verdict)
 
 
 @dataclass(eq=False)
@@ -148,12 +156,14 @@ class _Run:
 
     def _operations(self, n: int, setting: Setting) -> float:
         """Return the operations of one evaluation on n rows."""
-        m, outputs = self.m, self.n_outputs
+        m, outputs = self.m, float(self.n_outputs)
         solve = m**3 / 3 + m * m
         if self.mask is not None:
             solve = outputs * float(self.mask.sum(axis=0).mean()) ** 3 / 3
         elif setting.relevance < 1:
             solve *= outputs
+        if setting.relevance < 1:  # most outputs hear of some rows only
+            outputs = heard_outputs(self.n_outputs)
         optimiser = 60.0 * m * self.rows.shape[1]
         return n * (4 * m * self.width + 2 * m * m + 6 * m * outputs + 40 * m) + solve + optimiser
 
@@ -166,9 +176,13 @@ class _Run:
         return self._operations(self.rows.shape[0], Setting()) < _WORTH_THREADS
 
     def _sample(self, n: int, setting: Setting) -> NDArray[np.intp]:
-        """Return positions of as many of n rows as one evaluation may cost, at least ten for each vector."""
+        """Return positions of as many of n rows as one evaluation may cost, at least ten for each unknown of a machine.
+
+        With a mask a machine has few unknowns: fewer rows and more steps are the better bargain.
+        """
         per_row = self._operations(1, setting) - self._operations(0, setting)
-        most = int(max(10 * self.m, 2000, _EVALUATION / per_row))
+        unknowns, cost = (self.m, _EVALUATION) if self.mask is None else (self.mask.sum(axis=0).mean(), _EVALUATION / 3)
+        most = int(max(10 * unknowns, 2000, cost / per_row))
         if n <= most:
             return np.arange(n)
         return np.sort(np.random.default_rng(self.problem.seed).permutation(n)[:most])
@@ -306,17 +320,20 @@ class _Run:
         """Try one change of setting after the other, against as many steps without it, from the same vectors."""
         plain = None
         for ladder in self._ladders(scene):
+            steps = self._steps(0.03, scene.n, setting, 4, 20)
+            plain = plain or self._continued(scene, judge, best, setting, steps)
+            top, chosen, tried = plain, setting, []
             for name, change in ladder:
-                steps = self._steps(0.03, scene.n, setting, 4, 20)
-                if plain is None:
-                    plain = self._continued(scene, judge, best, setting, steps)
                 changed = replace(setting, **change)
                 other = self._continued(scene, judge, best, changed, steps)
-                if other.score <= plain.score:
-                    self.notes.append(f"{name}: not used ({plain.score:.4f} -> {other.score:.4f})")
+                tried.append(f"{name} {other.against(plain)}")
+                if other.score <= top.score:
                     break  # further along the same ladder is no better
-                self.notes.append(f"{name}: helps on held-out rows ({plain.score:.4f} -> {other.score:.4f})")
-                best, setting, plain = other, changed, None
+                top, chosen = other, changed
+            adopted = top.gain_over(plain) > _HELPS
+            self.notes.append(f"{'adopted' if adopted else 'not adopted'}: {', '.join(tried)}")
+            if adopted:
+                best, setting, plain = top, chosen, None
         return plain or best, setting
 
     def _continued(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting, steps: int) -> _Tried:
@@ -344,7 +361,7 @@ class _Run:
             done += steps
             way.append((self._continued(scene, judge, way[-1][0], setting, steps), done))
         peak = max((tried for tried, _ in way), key=lambda tried: tried.score)
-        top, steps = next((tried, steps) for tried, steps in reversed(way) if not peak.clearly_beats(tried))
+        top, steps = next((tried, steps) for tried, steps in reversed(way) if peak.gain_over(tried) <= _CLEAR)
         if steps == done:
             choice = _Choice(top.fit.vectors, top.fit.kernel, setting)
         else:
@@ -353,7 +370,7 @@ class _Run:
         before = top.score
         for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
             other = self._continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
-            if other.clearly_beats(top):
+            if other.gain_over(top) > _CLEAR:
                 top, choice = other, replace(choice, ridge=float(ridge))
         if choice.ridge is not None:
             self.notes.append(f"last solve with the ridge {choice.ridge:g} ({before:.4f} -> {top.score:.4f})")
@@ -364,21 +381,20 @@ class _Run:
         if scene.n_classes < 2:
             return choice
         first = self._steps(0.02, scene.n, choice.setting, 3, 10)
-        score = best.score
+        top, chosen, tried = best, choice, []
         for by_labels in (False, True) if scene.labels is not None else (False,):
-            name = "margins of the labels" if by_labels else "margins of the source"
-            at, done, seen = best.fit, 0, []
+            at, done, way = best.fit, 0, []
             for steps in (first, first, 2 * first):
-                at = scene.polish(at, by_labels, choice.setting, steps, f"finish: {name}", self.mask)
+                at = scene.polish(at, by_labels, choice.setting, steps, "finish", self.mask)
                 done += steps
-                seen.append((self._judged(judge, at).score, done))
-            top, steps = max(seen, key=lambda s: s[0])
-            if top > score:
-                self.notes.append(f"finish on {name}: {steps} steps help on held-out rows ({score:.4f} -> {top:.4f})")
-                score, choice = top, replace(choice, by_labels=by_labels, finish_steps=steps)
-            else:
-                self.notes.append(f"finish on {name}: not used ({score:.4f} -> {top:.4f})")
-        return choice
+                way.append((self._judged(judge, at), done))
+            peak, steps = max(way, key=lambda judged: judged[0].score)
+            tried.append(f"{'the labels' if by_labels else 'the source'}, {steps} steps {peak.against(best)}")
+            if peak.score > top.score:
+                top, chosen = peak, replace(choice, by_labels=by_labels, finish_steps=steps)
+        adopted = top.gain_over(best) > _HELPS
+        self.notes.append(f"{'adopted' if adopted else 'not adopted'}: a finish on margins of {', or of '.join(tried)}")
+        return chosen if adopted else choice
 
     def _fewer_outputs(self, scene: Scene, judge: Judge, best: _Tried, choice: _Choice) -> _Choice | None:
         """Return the choice of one output a class, if it is cheaper and the judge finds it no worse."""

@@ -31,6 +31,9 @@ from svmpress.kernels import Kernel
 
 Floats = NDArray[np.float64]
 
+_STACK_BYTES = 2**24
+"""Memory for systems that are solved together."""
+
 
 class Loss(Protocol):
     """A function of the decision values of some rows."""
@@ -128,6 +131,40 @@ class Projection:
     intercept: Array
 
 
+@dataclass(frozen=True, eq=False)
+class _Listeners:
+    """Outputs that hear every ``step``-th row of a group, with their weights (k,) and targets (n / step, k).
+
+    ``outputs`` is None where these are all; else ``place`` (k, M) is 1 where column i of k is output j of M.
+    """
+
+    step: int
+    outputs: Array | None
+    place: Array | None
+    weights: Array
+    targets: Array
+
+    def columns(self, a: Array) -> Array:
+        """Return the columns of (..., M) that belong to the outputs."""
+        return a if self.outputs is None else arrays.namespace(a).take(a, self.outputs, axis=-1)
+
+    def spread(self, a: Array) -> Array:
+        """Return (..., k) as (..., M), with zeros for the other outputs."""
+        return a if self.place is None else arrays.namespace(a).matmul(a, self.place)
+
+    def targets_of(self, block: slice) -> Array:
+        """Return the targets of the rows that are heard in a block, which begins at a multiple of the step."""
+        return self.targets[block.start // self.step : -(-block.stop // self.step), :]
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Rows that weigh alike for each output, and who listens to them."""
+
+    rows: slice
+    listeners: tuple[_Listeners, ...]
+
+
 class ProjectedError:
     """The weighted squared error with the best coefficients put in.
 
@@ -148,6 +185,9 @@ class ProjectedError:
         Rows in each group; one group by default.
     weights : (g, M), optional
         Weight of each group's rows for each output; all one by default.
+    thin : int
+        Outputs with the smallest weight of a group, where others have more, hear only every so many of its rows, with
+        the weight of all. Nearly all the work would go into rows that hardly count.
     mask : (m, M) bool, optional
         Which coefficients may differ from zero.
     intercept : (M,), optional
@@ -166,6 +206,7 @@ class ProjectedError:
         *,
         sizes: NDArray[np.intp] | None = None,
         weights: Floats | None = None,
+        thin: int = 1,
         mask: NDArray[np.bool_] | None = None,
         intercept: Array | None = None,
         ridge: float = 1e-7,
@@ -179,11 +220,15 @@ class ProjectedError:
         self._device = arrays.device_of(targets)
         sizes = np.array([n]) if sizes is None else np.asarray(sizes)
         stops = np.cumsum(sizes)
-        self.groups = [slice(int(stop - size), int(stop)) for size, stop in zip(sizes, stops, strict=True)]
-        W = np.ones((len(self.groups), self.n_outputs)) if weights is None else np.asarray(weights, dtype=np.float64)
+        W = np.ones((len(sizes), self.n_outputs)) if weights is None else np.asarray(weights, dtype=np.float64)
         self.uniform = bool(np.ptp(W, axis=1).max() == 0)
-        self._weights = W
-        self._W = self._here(W)
+        self._thin = thin
+        self.groups = [
+            self._group(slice(int(stop - size), int(stop)), w) for size, stop, w in zip(sizes, stops, W, strict=True)
+        ]
+        every = [part.spread(part.weights) for group in self.groups for part in group.listeners]
+        self._weights = np.stack([arrays.to_numpy(w) for w in every])  # (parts, M)
+        self._W = self._here(self._weights)
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
         mean_square = arrays.to_numpy(self._xp.mean(kernel.gram(sample, start) ** 2, axis=0))
@@ -194,14 +239,32 @@ class ProjectedError:
     def _here(self, a: Any) -> Array:
         return self._xp.asarray(np.asarray(a, dtype=np.float64), device=self._device)
 
+    def _group(self, rows: slice, weights: Floats) -> _Group:
+        light = weights == weights.min()
+        if self._thin == 1 or light.all() or rows.stop - rows.start < 2 * self._thin:
+            return _Group(rows, (self._listeners(rows, weights, 1),))
+        parts = (np.where(light, 0.0, weights), 1), (np.where(light, weights, 0.0), self._thin)
+        return _Group(rows, tuple(self._listeners(rows, some, step) for some, step in parts if some.any()))
+
+    def _listeners(self, rows: slice, weights: Floats, step: int) -> _Listeners:
+        """Return the outputs of positive weight; all of them if there are no others."""
+        T = self.targets[slice(rows.start, rows.stop, step), :]
+        weights = weights * (rows.stop - rows.start) / max(1, T.shape[0])
+        if weights.all() or not weights.any():
+            return _Listeners(step, None, None, self._here(weights), T)
+        which = np.flatnonzero(weights)
+        outputs = self._xp.asarray(which, device=self._device)
+        place = self._here(np.eye(self.n_outputs)[which])
+        return _Listeners(step, outputs, place, self._here(weights[which]), self._xp.take(T, outputs, axis=1))
+
     def _error_of_constants(self) -> float:
         total = self._xp.zeros(self.n_outputs, dtype=self._xp.float64, device=self._device)
         first, second = total, total
-        for g, rows in enumerate(self.groups):
-            T, w = self.targets[rows, :], self._W[g, :]
-            total = total + w * T.shape[0]
-            first = first + w * self._xp.sum(T, axis=0)
-            second = second + w * self._xp.sum(T * T, axis=0)
+        for part in (part for group in self.groups for part in group.listeners):
+            T, w = part.targets, part.weights
+            total = total + part.spread(w * T.shape[0])
+            first = first + part.spread(w * self._xp.sum(T, axis=0))
+            second = second + part.spread(w * self._xp.sum(T * T, axis=0))
         spread = second - first * first / total
         return max(float(self._xp.sum(spread)), 1e-300)
 
@@ -210,20 +273,22 @@ class ProjectedError:
         kernel = kernel or self.kernel
         xp = self._xp
         kept: dict[int, Array] = {}
-        grams, moments = [], []
-        for g, rows in enumerate(self.groups):
-            N, R = self._normal_equations(kernel, V, g, rows, kept)
-            grams.append(N)
-            moments.append(R)
-        coef, intercept = self._solve(xp.stack(grams), xp.stack(moments))
+        grams, moment = [], xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=xp.float64, device=self._device)
+        for group in self.groups:
+            for part, N, R in self._normal_equations(kernel, V, group, kept):
+                grams.append(N)
+                moment = moment + part.spread(R * part.weights)
+        coef, intercept = self._solve(xp.stack(grams), moment)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
-        for g, rows in enumerate(self.groups):
-            w = self._W[g, :]
-            for block, X, K in self._blocks(kernel, V, rows, kept):
-                R = xp.matmul(K, coef) + intercept - self.targets[block, :]
-                wR = R * w
-                value += float(xp.sum(R * wR))
-                G = xp.matmul(wR, coef.T)
+        for group in self.groups:
+            own = [(part, part.columns(coef), part.columns(intercept)) for part in group.listeners]
+            for block, X, K in self._blocks(kernel, V, group.rows, kept):
+                G = xp.zeros_like(K)
+                for part, A, b in own:
+                    R = xp.matmul(K[:: part.step, :], A) + b - part.targets_of(block)
+                    wR = R * part.weights
+                    value += float(xp.sum(R * wR))
+                    G[:: part.step, :] += xp.matmul(wR, A.T)
                 G *= 2 / self._scale
                 dV = dV + kernel.pullback(X, V, K, G)
                 if width:
@@ -234,64 +299,88 @@ class ProjectedError:
     def _blocks(
         self, kernel: Kernel, V: Array, rows: slice, kept: dict[int, Array]
     ) -> Iterator[tuple[slice, Rows, Array]]:
-        """Yield the row blocks of a group with their kernel values, kept from the first pass where memory allows."""
-        m = V.shape[0]
-        for part in arrays.blocks(rows.stop - rows.start, 8 * 6 * m, self.max_bytes // 4):
-            block = slice(rows.start + part.start, rows.start + part.stop)
-            X = arrays.take(self.rows, block)
-            K = kept.pop(block.start, None)
+        """Yield the row blocks of a group, as positions in it, with their rows and kernel values.
+
+        Kernel values are kept from the first pass where memory allows. Blocks begin at multiples of ``thin``.
+        """
+        m, thin = V.shape[0], self._thin
+        n = rows.stop - rows.start
+        for part in arrays.blocks(-(-n // thin), 8 * 6 * m * thin, self.max_bytes // 4):
+            block = slice(thin * part.start, min(thin * part.stop, n))
+            first = rows.start + block.start
+            X = arrays.take(self.rows, slice(first, rows.start + block.stop))
+            K = kept.pop(first, None)
             if K is None:
                 K = kernel.gram(X, V)
                 if 8 * m * self.rows.shape[0] <= self.max_bytes:
-                    kept[block.start] = K
+                    kept[first] = K
             yield block, X, K
 
     def _normal_equations(
-        self, kernel: Kernel, V: Array, g: int, rows: slice, kept: dict[int, Array]
-    ) -> tuple[Array, Array]:
-        """Return ``[K 1]ᵀ[K 1]`` and ``[K 1]ᵀ T`` over a group, (m+1, m+1) and (m+1, M)."""
+        self, kernel: Kernel, V: Array, group: _Group, kept: dict[int, Array]
+    ) -> list[tuple[_Listeners, Array, Array]]:
+        """Return ``[K 1]ᵀ[K 1]`` and ``[K 1]ᵀ T`` over the rows that listeners hear, (m+1, m+1) and (m+1, k)."""
         xp, m = self._xp, V.shape[0]
-        N = xp.zeros((m + 1, m + 1), dtype=xp.float64, device=self._device)
-        R = xp.zeros((m + 1, self.n_outputs), dtype=xp.float64, device=self._device)
-        for block, _, K in self._blocks(kernel, V, rows, kept):
-            T = self.targets[block, :]
-            if self.fixed is not None:
-                T = T - self.fixed
-            sums = xp.sum(K, axis=0)
-            N[:m, :m] += xp.matmul(K.T, K)
-            N[:m, m] += sums
-            N[m, :m] += sums
-            N[m, m] += float(K.shape[0])
-            R[:m, :] += xp.matmul(K.T, T)
-            R[m, :] += xp.sum(T, axis=0)
-        return N, R
+        out = [
+            (
+                part,
+                xp.zeros((m + 1, m + 1), dtype=xp.float64, device=self._device),
+                xp.zeros((m + 1, part.targets.shape[1]), dtype=xp.float64, device=self._device),
+            )
+            for part in group.listeners
+        ]
+        for block, _, of_all in self._blocks(kernel, V, group.rows, kept):
+            for part, N, R in out:
+                K, T = of_all[:: part.step, :], part.targets_of(block)
+                if self.fixed is not None:
+                    T = T - part.columns(self.fixed)
+                sums = xp.sum(K, axis=0)
+                N[:m, :m] += xp.matmul(K.T, K)
+                N[:m, m] += sums
+                N[m, :m] += sums
+                N[m, m] += float(K.shape[0])
+                R[:m, :] += xp.matmul(K.T, T)
+                R[m, :] += xp.sum(T, axis=0)
+        return out
 
-    def _solve(self, grams: Array, moments: Array) -> tuple[Array, Array]:
-        """Return A (m, M) and b (M,) from the groups' normal equations, (g, m+1, m+1) and (g, m+1, M)."""
+    def _solve(self, grams: Array, R: Array) -> tuple[Array, Array]:
+        """Return A (m, M) and b (M,) from the groups' Gram matrices, (g, m+1, m+1), and the moments, (m+1, M)."""
         xp, size = self._xp, grams.shape[1]
-        R = xp.sum(moments * self._W[:, None, :], axis=0)
         everything = np.arange(size)
         if self.mask is None and self.uniform:
             N = xp.sum(grams * self._W[:, 0][:, None, None], axis=0)
             return self._split(self._solve_one(N, R, self._ridge[:, 0], everything))
-        total = xp.sum(grams, axis=0)
+        if self.mask is None:
+            return self._split(self._solve_weighted(grams, R))
         columns = []
         for p in range(self.n_outputs):
-            # a machine weighs most groups alike: add up only the few that differ from the lightest
-            base = float(self._weights[:, p].min())
-            active = everything if self.mask is None else np.append(np.flatnonzero(self.mask[:, p]), size - 1)
-            N = base * self._part(total, active)
-            for g in np.flatnonzero(self._weights[:, p] > base):
-                N += float(self._weights[g, p] - base) * self._part(grams[g, ...], active)
-            columns.append(self._solve_one(N, R[:, p : p + 1], self._ridge[:, p], active))
+            active = np.append(np.flatnonzero(self.mask[:, p]), size - 1)
+            columns.append(self._solve_one(self._part(grams, p, active), R[:, p : p + 1], self._ridge[:, p], active))
         return self._split(xp.concat(columns, axis=1))
 
-    def _part(self, N: Array, active: NDArray[np.intp]) -> Array:
-        """Return the rows and columns of the active unknowns."""
-        if len(active) == N.shape[0]:
-            return N
-        some = self._xp.asarray(active, device=self._device)
-        return self._xp.take(self._xp.take(N, some, axis=0), some, axis=1)
+    def _solve_weighted(self, grams: Array, R: Array) -> Array:
+        """Return the solution of every output's own weighted system, (m+1, M), for a few outputs at a time."""
+        xp = self._xp
+        ridge = np.vstack([self._ridge, np.zeros(self.n_outputs)])  # nothing on the intercept
+        if self.fixed is not None:
+            grams, R, ridge = grams[:, :-1, :-1], R[:-1, :], self._ridge
+        size = grams.shape[1]
+        flat = xp.reshape(grams, (grams.shape[0], -1))
+        together = max(1, _STACK_BYTES // (8 * size * size))
+        solutions = []
+        for first in range(0, self.n_outputs, together):
+            some = slice(first, min(first + together, self.n_outputs))
+            N = xp.reshape(xp.matmul(self._W[:, some].T, flat), (-1, size, size))
+            solutions.append(self._solve_ridged(N, R[:, some].T[:, :, None], ridge[:, some].T)[:, :, 0].T)
+        solution = xp.concat(solutions, axis=1)
+        return solution if self.fixed is None else xp.concat([solution, self.fixed[None, :]])
+
+    def _part(self, grams: Array, p: int, active: NDArray[np.intp]) -> Array:
+        """Return the weighted sum of Gram matrices for an output, at the rows and columns of its active unknowns."""
+        xp = self._xp
+        some = xp.asarray(active, device=self._device)
+        parts = xp.take(xp.take(grams, some, axis=1), some, axis=2)
+        return xp.reshape(xp.matmul(self._W[:, p], xp.reshape(parts, (grams.shape[0], -1))), (len(active), -1))
 
     def _split(self, solution: Array) -> tuple[Array, Array]:
         if self.fixed is not None:
@@ -303,18 +392,23 @@ class ProjectedError:
         xp, size = self._xp, R.shape[0]
         if self.fixed is not None:
             active, N = active[:-1], N[:-1, :-1]
-        penalty = np.append(ridge, 0.0)[active]  # nothing on the intercept
-        diagonal = np.maximum(arrays.to_numpy(xp.linalg.diagonal(N)) + penalty, 1e-300)
-        penalty = penalty + 1e-13 * diagonal  # rounding keeps a singular system solvable
-        N = N + self._here(np.diag(penalty))
-        # unknowns are measured so that the diagonal is 1: columns of very different size are no trouble then
-        scale = self._here(1 / np.sqrt(diagonal))[:, None]
-        N *= scale
-        N *= scale.T
         some = xp.asarray(active, device=self._device)
-        x = arrays.solve_positive(N, xp.take(R, some, axis=0) * scale) * scale
+        x = self._solve_ridged(N, xp.take(R, some, axis=0), np.append(ridge, 0.0)[active])
         if len(active) == size:
             return x
         place = np.zeros((size, len(active)))
         place[active, np.arange(len(active))] = 1.0
         return xp.matmul(self._here(place), x)
+
+    def _solve_ridged(self, N: Array, R: Array, ridge: Floats) -> Array:
+        """Solve ``(N + diag(ridge)) x = R``, (k, k), (k, M) and (k,), or a stack of such systems."""
+        xp = self._xp
+        penalty = self._here(ridge)
+        diagonal = xp.clip(xp.linalg.diagonal(N) + penalty, min=1e-300)
+        # unknowns are measured so that the diagonal is 1: columns of very different size are no trouble then
+        scale = 1 / xp.sqrt(diagonal)
+        N = N * scale[..., :, None]
+        N *= scale[..., None, :]
+        # rounding keeps a singular system solvable
+        N += xp.eye(N.shape[-1], dtype=N.dtype, device=self._device) * (penalty * scale * scale + 1e-13)[..., None]
+        return arrays.solve_positive(N, R * scale[..., None]) * scale[..., None]

@@ -19,6 +19,9 @@ from svmpress.objective import ExpansionObjective, Floats, Loss, Parameters, Pro
 from svmpress.problem import Problem
 from svmpress.refine import Refined, polish, variable_projection
 
+_THIN = 4
+"""A machine of a pair hears of every so many rows of the other classes."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -121,6 +124,7 @@ class Scene:
             self.problem.backend.asarray(V),
             sizes=None if weights is None else np.bincount(self.classes, minlength=self.n_classes),
             weights=weights,
+            thin=_THIN,
             mask=mask,
             ridge=setting.ridge,
             max_bytes=self.problem.max_bytes,
@@ -155,6 +159,12 @@ class Scene:
             max_iter=steps,
             progress=self.problem.stage(stage),
         )
+
+
+def heard_outputs(n_pairs: int) -> float:
+    """Return how many of the machines of pairs of classes hear of a row, on average, where relevance is less than 1."""
+    n_classes = (1 + np.sqrt(1 + 8 * n_pairs)) / 2
+    return float(n_classes - 1 + (n_pairs - n_classes + 1) / _THIN)
 
 
 def positions(decoder: Decoder, F: Floats) -> NDArray[np.intp]:

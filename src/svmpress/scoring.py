@@ -45,10 +45,16 @@ class Verdict:
         """The mean goodness: accuracy, agreement or R²."""
         return float(self.goodness.mean())
 
-    def clearly_beats(self, other: Verdict) -> bool:
-        """Return whether this is better than ``other`` by more than two standard errors of the difference."""
+    def gain_over(self, other: Verdict) -> float:
+        """Return how much better than ``other`` this is, in standard errors of the difference.
+
+        Examples
+        --------
+        >>> round(Verdict(np.array([1.0, 1.0, 1.0, 1.0])).gain_over(Verdict(np.array([0.0, 1.0, 1.0, 1.0]))), 3)
+        1.155
+        """
         gain = self.goodness - other.goodness
-        return bool(gain.mean() > 2 * gain.std() / np.sqrt(gain.size))
+        return float(gain.mean() / max(gain.std() / np.sqrt(gain.size), 1e-12))
 
 
 class Judge:
