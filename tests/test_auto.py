@@ -331,8 +331,8 @@ def test_what_was_decided_is_told():
         "learning the kernel width",
         "weight 0.1 for rows of neither class of a pair",
         "a stronger ridge",
-        "finish on margins of the source",
-        "finish on margins of the labels",
+        "a finish on margins of the source",
+        "or of the labels",
     ):
         assert words in text, words
     assert "LARS" in result.path
