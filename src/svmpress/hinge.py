@@ -30,11 +30,13 @@ which is Newton's step in the dual: a system as large as the active set, however
 products with K and by that solve (:class:`FoldedSamples`): where K has structure, it is never formed.
 
 Memory: Z is kept when a third of ``max_bytes`` holds it, and otherwise computed again, a block of rows at a time,
-twice a step. Machines are taken together as far as another third holds their Hessians.
+twice a step. Machines are taken together as far as another third holds their Hessians; where some leave rows out, each
+by itself on its own rows.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -165,12 +167,12 @@ def fit_squared_hinge(
     start = _start(coef0, intercept0, m, M, bias)
     cap = (max_bytes or DEFAULT_MAX_BYTES) // 3
     design = _Design(kernel, X, basis, bias, here, cap)
-    machines = _OnBasis(design, _penalty(kernel, basis, design.width, here))
+    P = _penalty(kernel, basis, design.width, here)
     # of each machine at once: Q and its scaled copy and factors, (p, p); labels, residuals and steps, (n,)
     of_one = 8 * (4 * design.width**2 + 8 * n)
     fits = [
-        _newton(machines, here.asarray(labels[:, some]), here.asarray(start[:, some]), C, max_iter, tol)
-        for some in blocks(M, of_one, cap)
+        _newton(_OnBasis(part, P), here.asarray(labels[rows, some]), here.asarray(start[:, some]), C, max_iter, tol)
+        for part, rows, some in _parts(design, labels, of_one, cap)
     ]
     z = np.concatenate([f.z for f in fits], axis=1)
     return HingeFit(
@@ -274,8 +276,22 @@ class _Design:
         self.width = basis.shape[0] + int(bias)
         # beside the block itself: what the kernel needs to compute it, and the active rows taken from it
         self._row_bytes, self._cap = 8 * (4 * self.width + 2 * X.shape[1]), cap
-        fits = 8 * self.width * X.shape[0] <= cap
-        self._kept = list(self._compute()) if fits else None
+        self._kept = self._compute_all()
+
+    def _compute_all(self) -> list[tuple[slice, Array]] | None:
+        fits = 8 * self.width * self._X.shape[0] <= self._cap
+        return list(self._compute()) if fits else None
+
+    def of(self, rows: NDArray[np.intp]) -> _Design:
+        """Return the design of some rows, ascending."""
+        part = copy.copy(self)
+        part._X = take(self._X, rows)
+        if self._kept is None:
+            part._kept = part._compute_all()
+        else:
+            own = [take(Z, rows[(rows >= s.start) & (rows < s.stop)] - s.start) for s, Z in self._kept]
+            part._kept = [(slice(0, len(rows)), self.here.xp.concat(own, axis=0))]
+        return part
 
     def _compute(self) -> Iterator[tuple[slice, Array]]:
         xp = self.here.xp
@@ -290,6 +306,25 @@ class _Design:
         """Return ``Z z``, (n, M), for ``z`` of shape (p, M)."""
         xp = self.here.xp
         return xp.concat([xp.matmul(Z, z) for _, Z in self], axis=0)
+
+
+def _parts(
+    design: _Design, labels: Doubles, of_one: int, cap: int
+) -> Iterator[tuple[_Design, slice | NDArray[np.intp], slice]]:
+    """Yield what is fitted at a time: a design, its rows, and its machines.
+
+    Machines that have all rows share the passes over the design. Where some leave rows out, as in one-vs-one, each is
+    fitted by itself on the rows that it has.
+    """
+    n, M = labels.shape
+    if labels.all():
+        for some in blocks(M, of_one, cap):
+            yield design, slice(0, n), some
+        return
+    for p in range(M):
+        rows = np.flatnonzero(labels[:, p])
+        whole = not 0 < len(rows) < n
+        yield design if whole else design.of(rows), slice(0, n) if whole else rows, slice(p, p + 1)
 
 
 def _penalty(kernel: Kernel, basis: Rows, width: int, here: Backend) -> Array:
