@@ -37,7 +37,7 @@ _GROWTH = 2.5
 """By how much the number of active vectors is meant to grow from one bound of the path to the next."""
 _END = 1e-10
 """The path has ended where the multiplier is below this part of the largest correlation."""
-_BOUNDS = 300
+_BOUNDS = 120
 """Bounds that a path may try."""
 _TIED = 1e-13
 """Bounds closer than this part of them are one: candidates that differ between them tie."""
