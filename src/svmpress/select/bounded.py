@@ -115,7 +115,7 @@ class Solver:
             n_iter += point.n_iter
             lengths = np.abs(point.R).max(axis=1)
             lengths[working] = 0
-            worse = np.flatnonzero(lengths > max(point.mu, 0.0) + _CONDITIONS)
+            worse = np.flatnonzero(lengths > point.mu + _CONDITIONS)
             if not worse.size:
                 return replace(point, n_iter=n_iter)
             worse = worse[np.argsort(-lengths[worse], kind="stable")][: max(_BATCH, len(working))]
@@ -161,12 +161,12 @@ class Solver:
         return np.asarray(to_numpy(solve_positive(G + max(ridge, SINGULAR) * eye, self.here.asarray(c))))
 
     def _in_primal(self, w: int) -> bool:
-        possible = isinstance(self.gram, DesignColumns) and self.C.shape[1] == 1
-        if self._form == "primal" and not possible:
+        """Return whether the first machine on w candidates is fitted in the primal: the wish, or the smaller system."""
+        if isinstance(self.gram, DesignColumns) and self.C.shape[1] == 1:
+            return self._form == "primal" or (self._form == "auto" and self.gram.omega.shape[0] < w)
+        if self._form == "primal":
             raise InputError("the primal form needs DesignColumns with one target")
-        if not isinstance(self.gram, DesignColumns) or not possible or self._form == "dual":
-            return False
-        return self._form == "primal" or self.gram.omega.shape[0] < w
+        return False
 
     def _primal(
         self, working: NDArray[np.intp], bound: float, ridge: float, start: Floats
@@ -182,11 +182,10 @@ class Solver:
             u, v = signed.solve(G, c, self.l2, self.here)
             mu = float((u.sum() - bound) / v.sum())
             sizes = u - mu * v
-            if (sizes > _ZERO * bound).all():
+            inside = sizes > _ZERO * bound
+            if inside.all():
                 break
-            signed = signed.keep(
-                sizes > _ZERO * bound
-            )  # on the edge of the active set; whether they belong is checked below
+            signed = signed.keep(inside)  # the others are at the edge of the active set: if they belong, it shows below
         else:
             return None
         coef = np.zeros_like(c)

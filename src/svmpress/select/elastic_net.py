@@ -184,11 +184,11 @@ class ElasticNet:
         """
         if m < 1:
             raise InputError(f"the number of vectors to select must be positive, not {m}")
-        walk = _Walk(self._solver(gram, correlations), min(m, gram.n_candidates), progress)
+        walk = _Walk(self._solver(gram, correlations), min(m, gram.n_candidates), float(total), progress)
         status = walk.run()
         if status is SelectionStatus.COMPLETE and m > gram.n_candidates:
             status = SelectionStatus.ALL
-        return walk.path(status, total, self.l2)
+        return walk.path(status, self.l2)
 
     def _solver(self, gram: Columns, correlations: Floats) -> Solver:
         return Solver(gram, correlations, l2=self.l2, form=self.form, max_bytes=self.max_bytes, backend=self.backend)
@@ -211,25 +211,25 @@ def _fit_of(solver: Solver, point: Point, total: float) -> ElasticNetFit:
 class _Walk:
     """The walk from the bound 0 to one with ``size`` active vectors."""
 
-    def __init__(self, solver: Solver, size: int, progress: Progress | None) -> None:
-        self.solver, self.size, self.progress = solver, size, progress
-        self.points: list[Point] = []
+    def __init__(self, solver: Solver, size: int, total: float, progress: Progress | None) -> None:
+        self.solver, self.size, self.total, self.progress = solver, size, total, progress
+        self.fits: list[ElasticNetFit] = []
         self.entered: dict[int, tuple[float, float]] = {}
         """Of the vectors active now: the bound at which each was first seen, and minus its coefficient there."""
 
-    def path(self, status: SelectionStatus, total: float, l2: float) -> ElasticNetPath:
+    def path(self, status: SelectionStatus, l2: float) -> ElasticNetPath:
         """Return what was found, in the units of the caller."""
         solver = self.solver
         order = np.array(sorted(self.entered, key=self.entered.__getitem__)[: self.size], dtype=np.intp)
         bounds = np.array([self.entered[j][0] for j in order.tolist()]) / solver.unit
-        fits = tuple(_fit_of(solver, point, total) for point in self.points or [solver.start()])
+        fits = tuple(self.fits) or (_fit_of(solver, solver.start(), self.total),)
         bounds[-1:] = fits[-1].bound
         G = to_numpy(solver.block(order)) * solver.g if order.size else np.empty((0, 0))
         return ElasticNetPath(
             order=order,
             factor=_cholesky(G + l2 * np.eye(len(order))),
             correlations=(solver.C * solver.c)[order],
-            total=float(total),
+            total=self.total,
             status=status,
             bounds=bounds,
             fits=fits,
@@ -268,7 +268,7 @@ class _Walk:
     def _accept(self, point: Point) -> None:
         sizes = dict(zip(point.rows.tolist(), np.abs(point.coef).max(axis=1).tolist(), strict=True))
         self.entered = {j: self.entered.get(j, (point.bound, -size)) for j, size in sizes.items()}
-        self.points.append(point)
+        self.fits.append(_fit_of(self.solver, point, self.total))
         if self.progress is not None:
             self.progress(min(len(point.rows), self.size), self.size)
 

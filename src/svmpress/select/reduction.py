@@ -1,18 +1,17 @@
 """The elastic net as a squared-hinge SVM without bias (Zhou et al. 2015).
 
-The elastic net in its constrained form, with regressors ``Ω`` (n, p), targets ``T`` (n, M) and coefficients B (p, M),
-is
+The elastic net with a bound, for regressors ``Ω`` (n, p), targets ``T`` (n, M) and coefficients B (p, M), is
 
     minimise  ||T - Ω B||² + λ ||B||²    subject to  Σ |B_jo| <= t
 
-Where the bound holds with equality, ``B = t D`` with ``D = D⁺ - D⁻`` and D⁺, D⁻ on the unit simplex, so that T may be
-written as T times the sum of their entries. For one target y (M = 1), every regressor gives two points,
+Where the bound holds with equality, ``B = t (D⁺ - D⁻)`` with entries that are not negative and sum to 1, and T may be
+multiplied by that sum. For one target y (M = 1), every regressor gives two points,
 
     ẑ_js = s ω_j - y / t,    s = +1, -1        and the problem is      min_d ||Ẑ d||² + λ ||d||²,   d >= 0, Σ d = 1:
 
 the point of their convex hull nearest to the origin, up to the ridge. That is the dual of a squared-hinge SVM without
-bias whose 2p samples are ``ω_j - s y / t`` with the label s (folded into them, ẑ_js), and whose loss has the weight C
-= 1/λ in the scaling of eq. 1: its dual variables α, divided by their sum, are d.
+bias whose 2p samples are ``ω_j - s y / t`` with the label s (folded into them, ẑ_js), and whose loss has the weight
+``C = 1/λ`` in the scaling of eq. 1: its dual variables α, divided by their sum, are d.
 
 **Inner products.** With ``G = ΩᵀΩ`` and ``H = ΩᵀT / t``, all that the machine needs is
 
@@ -25,8 +24,8 @@ most digits; the squared length of the least-squares fit takes the place of that
 **Several outputs.** Coefficients of different outputs meet in the bound alone: their samples stand in spaces of their
 own but for the target, K_(jso)(j's'o') has no G where o ≠ o', and the Newton system falls into one block an output.
 
-**Newton's system** on the active samples I. With ``N = s s' G_II + λ``, blockwise, ``h = s H``, and u = N⁻¹h, v =
-N⁻¹1, the solution of (K_II + λ) α = 1 is
+**Newton's system** on the active samples I. With ``N = s s' G_II + λ``, blockwise, ``h = s H``, and ``u = N⁻¹h``,
+``v = N⁻¹1``, the solution of ``(K_II + λ) α = 1`` is
 
     α = d / (ρ - hᵀd + κ),    d = u + ρ v,    ρ = (1 - 1ᵀu) / 1ᵀv
 
