@@ -78,6 +78,7 @@ CASES = [
     for name in QUICK
     for kind in ("binary", "three", "sparse_three")
     if kind == "three" or not name.startswith("auto")  # tests of its own, and seconds here
+    if (name, kind) != ("reduced-svm-shared", "binary")  # not applicable, see below
 ]
 
 
@@ -121,16 +122,19 @@ def test_the_seed_decides(name, three):
     assert labels(0) == labels(0) != labels(1)
 
 
-@pytest.mark.parametrize("name", ["reduced-svm", "lars-svm", "random"])
+@pytest.mark.parametrize("name", ["reduced-svm", "reduced-svm-shared", "lars-svm", "random"])
 def test_a_path_gives_what_a_single_size_gives(name, three):
     together = answers(METHODS[name], three)[1].predict(three.X_test)
     alone = answers(METHODS[name], three, SIZES[1:])[0].predict(three.X_test)
     np.testing.assert_array_equal(together, alone)
 
 
-def test_one_machine_has_one_layout(binary):
-    with pytest.raises(NotApplicable, match="layouts are the same"):
-        answers(METHODS["auto-libsvm"], binary)
+@pytest.mark.parametrize(
+    ("name", "reason"), [("auto-libsvm", "layouts are the same"), ("reduced-svm-shared", "nothing to share")]
+)
+def test_one_machine_has_one_layout(name, reason, binary):
+    with pytest.raises(NotApplicable, match=reason):
+        answers(METHODS[name], binary)
 
 
 def test_full_is_the_teacher(three):
@@ -170,6 +174,22 @@ def test_reduced_svm_is_a_squared_hinge_svm_for_each_pair(three):
 def test_reduced_svm_of_two_classes_answers_the_right_way_round(binary):
     (b,) = answers(METHODS["reduced-svm"], binary, [30])
     assert accuracy(b, binary) > 0.9
+
+
+def test_a_shared_basis_is_at_the_optimum_of_every_pair(three):
+    totals = []
+    for b in answers(METHODS["reduced-svm-shared"], three, (3, 6, 15)):
+        e = b.predict.__self__.expansion
+        total = 0.0
+        for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+            rows = np.flatnonzero(np.isin(three.y, (i, j)))
+            y = np.where(three.y[rows] == i, 1.0, -1.0)
+            best = fit_squared_hinge(RBF(GAMMA), three.X[rows], y, e.vectors, C)
+            np.testing.assert_allclose(e.coef[:, p], best.coef[:, 0], rtol=1e-3, atol=1e-3 * np.abs(best.coef).max())
+            total += float(best.objective[0])
+        totals.append(total)
+    assert totals[0] > totals[1] > totals[2]
+    assert accuracy(b, three) > 0.9
 
 
 def test_the_reduced_set_comes_nearer_with_every_size(three):
