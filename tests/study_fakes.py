@@ -97,6 +97,7 @@ CURVES = {
     "auto": (0.02, 0.0),
     "auto-libsvm": (0.05, 0.0),
     "reduced-svm": (0.15, 0.01),
+    "reduced-svm-shared": (0.12, 0.01),
     "reduced-set": (0.2, 0.02),
     "random": (0.25, 0.03),
     "k-means": (0.15, 0.02),

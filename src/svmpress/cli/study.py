@@ -170,15 +170,18 @@ def _report(records: Any, path: Path, published: Any) -> Report:
     from svmpress.study.tables import points_of
 
     counts = {s: sum(c.status == s for c in records.cells.values()) for s in (DONE, SKIPPED, UNFINISHED, FAILED)}
-    found, names = curves(records), sets_of(records)
-    lines = [f"{'test accuracy at 10 % of the vectors':40}" + "".join(f"{name:>12}" for name in names)]
+    found, names, methods = curves(records), sets_of(records), methods_of(records, tuple(STYLES))
+    points = {m: {name: points_of(found, records, name, m, 0.1) for name in names} for m in methods}
+    what = "at 10 % of the vectors"
+    if not any(p for of in points.values() for p in of.values()):
+        points = {m: {name: found.get((name, m), [None])[-1] for name in names} for m in methods}
+        what = "at the largest size tried"
+    lines = [f"{f'test accuracy {what}':40}" + "".join(f"{name:>12}" for name in names)]
     lines.append(f"  {'full SVM':38}" + "".join(f"{100 * records.sets[name].accuracy:>12.2f}" for name in names))
-    shown: dict[str, dict[str, float]] = {}
-    for method in methods_of(records, tuple(STYLES)):
-        points = {name: points_of(found, records, name, method, 0.1) for name in names}
-        shown[method] = {name: p.accuracy for name, p in points.items() if p is not None}
-        cells = ["" if p is None else f"{100 * p.accuracy:.2f}" for p in points.values()]
-        lines.append(f"  {label(method):38}" + "".join(f"{cell:>12}" for cell in cells))
+    for m, of in points.items():
+        cells = ["" if p is None else f"{100 * p.accuracy:.2f}" for p in of.values()]
+        lines.append(f"  {label(m):38}" + "".join(f"{cell:>12}" for cell in cells))
+    shown = {m: {name: p.accuracy for name, p in of.items() if p is not None} for m, of in points.items()}
     files = {"records": str(path), "page": str(published.page)}
     if published.pictures:
         files["figures"] = f"{published.pictures[0].parent} ({len(published.pictures)} files)"
@@ -186,7 +189,7 @@ def _report(records: Any, path: Path, published: Any) -> Report:
     facts = {
         "cells": counts,
         "sets": {name: vars(records.sets[name]) for name in names},
-        "accuracy_at_10_percent": shown,
+        "accuracy": {"where": what, "methods": shown},
         "records": str(path),
         "page": str(published.page),
         "figures": [str(p) for p in published.pictures],

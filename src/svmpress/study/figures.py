@@ -24,7 +24,8 @@ from svmpress.study.plan import FULL
 from svmpress.study.records import Records
 
 _BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-_YELLOW, _BLUE, _RED, _PURPLE, _GREY = "#C8B900", "#0072B2", "#D55E00", "#CC79A7", "#6E6E6E"
+_YELLOW, _BLUE, _RED, _PURPLE = "#C8B900", "#0072B2", "#D55E00", "#CC79A7"
+_GREY, _BROWN = "#6E6E6E", "#7F3B08"
 _SOLID, _DASHED, _DOTTED, _MIXED = "-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2))
 
 STYLES: dict[str, tuple[str, str, Any]] = {
@@ -33,6 +34,7 @@ STYLES: dict[str, tuple[str, str, Any]] = {
     "cvm": (_GREEN, "^", _DASHED),
     "lars-svm": (_GREY, "v", _DOTTED),
     "reduced-svm": (_RED, "D", _MIXED),
+    "reduced-svm-shared": (_BROWN, "d", _MIXED),
     "reduced-set": (_PURPLE, "P", _MIXED),
     "k-means": (_ORANGE, "X", _DASHED),
     "random": (_GREY, "x", _DOTTED),
@@ -75,7 +77,8 @@ KINDS = (
         "vectors",
         "vectors",
         (
-            "random", "k-means", "subsample-svc", "nystroem", "reduced-set", "dlib", "dlib-pair", "auto-libsvm", "auto",
+            "random", "k-means", "subsample-svc", "nystroem", "reduced-svm-shared", "reduced-set", "dlib", "dlib-pair",
+            "auto-libsvm", "auto",
         ),
         0.25,
     ),
@@ -83,14 +86,14 @@ KINDS = (
         "figure3-operations",
         "multiply_adds",
         "multiply-adds of a prediction",
-        ("reduced-svm", "k-means", "subsample-svc", "nystroem", "reduced-set", "cvm", "auto-libsvm", "auto"),
+        ("reduced-svm-shared", "k-means", "subsample-svc", "nystroem", "reduced-set", "cvm", "auto-libsvm", "auto"),
         0.25,
     ),
     Kind(
         "figure3-time",
         "predict_seconds",
         "time of 1,000 predictions",
-        ("reduced-svm", "k-means", "subsample-svc", "nystroem", "reduced-set", "cvm", "auto-libsvm", "auto"),
+        ("reduced-svm-shared", "k-means", "subsample-svc", "nystroem", "reduced-set", "cvm", "auto-libsvm", "auto"),
         0.25,
     ),
 )  # fmt: skip

@@ -10,6 +10,7 @@ so the page says what the records say, whoever that pleases.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from svmpress.study.curves import Curves, Point, at, curves, methods_of, sets_of
@@ -34,6 +35,7 @@ CLAIM = 0.1
 OURS = "auto"
 _SAME_PROGRAM = (FULL, OURS, "auto-libsvm", "dlib-pair")
 """Not peers of svmpress."""
+_WIDTH = 120
 
 
 def page(records: Records, *, figures: str | None = "figures", command: str = "") -> str:
@@ -59,7 +61,19 @@ def page(records: Records, *, figures: str | None = "figures", command: str = ""
         *_dlib(records, found),
         *_details(records, found, figures),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(map(_wrapped, parts)) + "\n"
+
+
+def _wrapped(part: str) -> str:
+    """Return a paragraph or a list in lines of at most :data:`_WIDTH`; tables, titles and pictures as they are."""
+    if part.startswith(("|", "#", "!")):
+        return part
+    lines = (
+        textwrap.fill(line, _WIDTH, subsequent_indent="  " * line.startswith("- "), break_long_words=False,
+                      break_on_hyphens=False)
+        for line in part.split("\n")
+    )  # fmt: skip
+    return "\n".join(lines)
 
 
 def _text(lines: Sequence[str]) -> str:
@@ -143,6 +157,7 @@ def _claim(records: Records, found: Curves) -> list[str]:
     """Whether 10 % of the vectors are close to the full SVM, set by set."""
     rows = []
     holds: dict[str, list[str]] = {"cvm": [], OURS: []}
+    tried = dict.fromkeys(holds, 0)
     for name in sets_of(records):
         cells = [name, f"{100 * records.sets[name].accuracy:.2f}"]
         for method in ("cvm", OURS):
@@ -151,6 +166,7 @@ def _claim(records: Records, found: Curves) -> list[str]:
                 cells += ["", "no model"]
                 continue
             close = _close(records, name, point)
+            tried[method] += 1
             if close:
                 holds[method].append(name)
             cells += [
@@ -159,10 +175,9 @@ def _claim(records: Records, found: Curves) -> list[str]:
             ]
         cells.append(_smallest(records, found, name))
         rows.append(cells)
-    n = len(rows)
     verdict = (
-        f"With the paper's own recipe (CVM) the claim holds on {len(holds['cvm'])} of {n} sets"
-        f"{_named(holds['cvm'])}; with svmpress on {len(holds[OURS])}{_named(holds[OURS])}."
+        f"With the paper's own recipe (CVM) the claim holds on {len(holds['cvm'])} of {tried['cvm']} sets"
+        f"{_named(holds['cvm'])}; with svmpress on {len(holds[OURS])} of {tried[OURS]}{_named(holds[OURS])}."
     )
     head = ["set", "full SVM, %", "CVM, %", "close?", "svmpress, %", "close?", "svmpress is close from"]
     return [

@@ -73,12 +73,14 @@ def dmoz_note() -> str:
 
 
 def accuracy_table(records: Records, found: Curves, name: str) -> list[str]:
-    """Return the accuracy of each method on one set, by share of the vectors, in percent."""
-    sizes = [max(1, round(ratio * records.sets[name].vectors)) for ratio in RATIOS]
-    head = ["method", *(f"{share(ratio)} ({size:,})" for ratio, size in zip(RATIOS, sizes, strict=True))]
+    """Return the accuracy of each method on one set, by share of the vectors that were tried, in percent."""
+    methods = methods_of(records, tuple(STYLES))
+    ratios = [r for r in RATIOS if any(points_of(found, records, name, method, r) for method in methods)]
+    sizes = [max(1, round(ratio * records.sets[name].vectors)) for ratio in ratios]
+    head = ["method", *(f"{share(ratio)} ({size:,})" for ratio, size in zip(ratios, sizes, strict=True))]
     rows = []
-    for method in methods_of(records, tuple(STYLES)):
-        cells = [_accuracy(records, found, name, method, ratio) for ratio in RATIOS]
+    for method in methods:
+        cells = [_accuracy(records, found, name, method, ratio) for ratio in ratios]
         if any(cells):
             rows.append([label(method), *cells])
     return table(head, rows)
