@@ -185,10 +185,10 @@ class ReducedSet:
         V = np.asarray(arrays.dense(arrays.take(source.vectors, some)), dtype=np.float64)
         return Starts(V, np.full(len(some), np.nan), np.zeros(len(some)))
 
-    def descend(self, problem: Problem, vectors: Floats) -> Refined:
-        """Move all vectors together."""
+    def descend(self, problem: Problem, vectors: Floats, distance: RkhsDistance | None = None) -> Refined:
+        """Move all vectors together; ``distance`` is that of the source, where there is one already."""
         source = problem.source.expansion
-        distance = RkhsDistance(source, problem.backend, problem.max_bytes)
+        distance = distance or RkhsDistance(source, problem.backend, problem.max_bytes)
         m, d = vectors.shape
         of_one = 2.0 * source.n_vectors * m * (2 * d + 2 * source.n_outputs) + m**3 / 3
         steps = min(self.max_iter, max(10, int(self.work / of_one)))

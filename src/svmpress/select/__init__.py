@@ -6,6 +6,7 @@ from svmpress.select.elastic_net import ElasticNet, ElasticNetFit, ElasticNetPat
 from svmpress.select.lars import lars_path
 from svmpress.select.lars_svm import lars_svm
 from svmpress.select.path import LarsPath, Selected, SelectionPath, SelectionStatus
+from svmpress.select.reduced_svm import ReducedFit, reduced_svm
 
 __all__ = [
     "DenseColumns",
@@ -16,9 +17,11 @@ __all__ = [
     "ElasticNetStatus",
     "GramColumns",
     "LarsPath",
+    "ReducedFit",
     "Selected",
     "SelectionPath",
     "SelectionStatus",
     "lars_path",
     "lars_svm",
+    "reduced_svm",
 ]

@@ -36,7 +36,7 @@ from svmpress.model import KernelExpansion, KernelModel
 from svmpress.objective import Floats
 from svmpress.paper import Paper
 from svmpress.problem import Layout, Method, Problem, share
-from svmpress.reduced_set import ReducedSet
+from svmpress.reduced_set import ReducedSet, RkhsDistance
 from svmpress.select.lars_svm import lars_svm
 from svmpress.select.reduced_svm import reduced_svm
 from svmpress.study.costs import built, merged
@@ -297,12 +297,15 @@ class ReducedSetPath:
             max_bytes=MAX_BYTES,
             progress=_silent,
         )
+        begun = time.perf_counter()
+        distance = RkhsDistance(task.teacher.expansion, max_bytes=MAX_BYTES)
+        first = time.perf_counter() - begun
         start = self.method.start(problem, max(sizes))
         for size in sizes:
             begun = time.perf_counter()
             k = min(size, start.vectors.shape[0])
-            found = self.method.descend(problem, start.vectors[:k])
-            seconds = time.perf_counter() - begun + float(start.seconds[k - 1])
+            found = self.method.descend(problem, start.vectors[:k], distance)
+            seconds = first + float(start.seconds[k - 1]) + time.perf_counter() - begun
             expansion = KernelExpansion(task.teacher.kernel, found.vectors, found.coef, found.intercept)
             notes = f"distance {found.value:.3g}"
             yield built(task, size, replace(task.teacher, expansion=expansion), seconds, notes)
