@@ -14,7 +14,7 @@ from svmpress.arrays import to_numpy
 from svmpress.errors import InputError
 from svmpress.kernels import RBF, Polynomial
 from svmpress.model import KernelExpansion
-from svmpress.reduced_set import ReducedSet, RkhsDistance
+from svmpress.reduced_set import ReducedSet, RkhsDistance, _FixedPoint
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,16 @@ def test_the_distance_never_grows_with_a_vector(digits):
     distance = RkhsDistance(problem.source.expansion)
     for k in (1, 7, 30):
         assert distance.value_and_grad(start.vectors[:k]).value == pytest.approx(start.distance[k - 1], rel=1e-6)
+
+
+def test_coefficients_along_the_path_are_the_best_for_its_vectors(digits):
+    svc, *_ = digits
+    expansion = problem_of(svc).source.expansion
+    path = _FixedPoint(expansion, expansion.kernel.gamma, 25)
+    path.run(0, 10, lambda done, total: None)
+    V = path.V + path.centre
+    best = np.linalg.solve(expansion.kernel.gram(V, V), expansion.kernel.gram(V, expansion.vectors) @ expansion.coef)
+    np.testing.assert_allclose(path.B, best, rtol=1e-5, atol=1e-5 * np.abs(best).max())
 
 
 def test_the_distance_never_grows_in_the_descent(digits):

@@ -200,7 +200,8 @@ class ReducedSet:
 class _FixedPoint:
     """Vectors for an RBF expansion, one at a time, on the host.
 
-    ``L`` is the Cholesky factor of K_VV, ``H = L⁻¹ K_VX A`` (k, M): ``B = L⁻ᵀ H``, and ``D = norm - ||H||²``.
+    ``L`` is the Cholesky factor of K_VV, ``H = L⁻¹ K_VX A`` (k, M): ``B = L⁻ᵀ H``, and ``D = norm - ||H||²``. A new
+    vector is a new row of each.
     """
 
     def __init__(self, source: KernelExpansion, gamma: float, m: int) -> None:
@@ -277,6 +278,9 @@ class _FixedPoint:
         root = np.sqrt(apart)
         self.L[k, :k], self.L[k, k] = row, root
         self.H[k] = (K_X[:, 0] @ self.A - row @ self.H[:k]) / root
+        new = self.H[k] / root
+        # what the new vector has of the others, K_VV⁻¹ k(V, z), they need no longer: B without a solve for M columns
+        others = solve_triangular(self.L[:k, :k], row, lower=True, trans="T", check_finite=False) if k else row
+        self.B = np.concatenate([self.B - np.outer(others, new), new[None, :]])
         self.V[k], self.k = z, k + 1
-        self.B = solve_triangular(self.L[: k + 1, : k + 1], self.H[: k + 1], lower=True, trans="T", check_finite=False)
         return float(self.H[k] @ self.H[k])
