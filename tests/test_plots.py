@@ -9,7 +9,7 @@ import pytest
 from sklearn.svm import SVC
 
 from svmpress.errors import FormatError, InputError, MissingExtraError
-from svmpress.plots import Figure2, draw_figure2, figure2_record, ring_data
+from svmpress.plots import FRAMES, Figure2, animate_figure2, draw_figure2, figure2_record, ring_data
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +111,27 @@ def test_convergence_before_the_last_iteration_is_said(record):
     short = figure2_record(n=100, n_small=2, grid=11, iterations=(0, 5, 4000))
     assert short.reached[-1] < 4000
     assert short.reached.tolist()[:2] == [0, 5]
+
+
+def test_the_animation_has_a_frame_for_each_iteration_and_rests_at_the_end(tmp_path):
+    from PIL import Image
+
+    moving = figure2_record(n=100, n_small=3, grid=21, iterations=(0, 1, 2, 8))
+    animate_figure2(moving, tmp_path / "a.gif")
+    with Image.open(tmp_path / "a.gif") as picture:
+        assert picture.n_frames == 4
+        waits = []
+        for i in range(4):
+            picture.seek(i)
+            waits.append(picture.info["duration"])
+    assert waits[-1] > 5 * waits[0]
+    first = (tmp_path / "a.gif").read_bytes()
+    animate_figure2(moving, tmp_path / "a.gif")
+    assert (tmp_path / "a.gif").read_bytes() == first
+    with pytest.raises(InputError, match=r"must be \.gif"):
+        animate_figure2(moving, tmp_path / "a.mp4")
+
+
+def test_the_frames_are_iterations_of_the_paper():
+    assert list(FRAMES) == sorted(set(FRAMES))
+    assert FRAMES[-1] == 2560

@@ -189,7 +189,7 @@ def _draw_curve(panel: Any, curve: Curve, method: str, kind: Kind) -> Any:
     return panel.errorbar(
         [getattr(p, kind.x) for p in curve],
         [100 * p.accuracy for p in curve],
-        yerr=[100 * p.spread for p in curve],
+        yerr=[100 * p.spread for p in curve] if any(p.spread for p in curve) else None,
         color=colour,
         marker=marker,
         linestyle=dashes,
