@@ -34,7 +34,7 @@ def class_pairs(n_classes: int) -> NDArray[np.intp]:
 
 
 @lru_cache(maxsize=16)
-def _pair_signs(n_classes: int) -> NDArray[np.float32]:
+def pair_signs(n_classes: int) -> NDArray[np.float32]:
     """Return +1 where a class is the first of a pair and -1 where it is the second, (M, K); float32 counts exactly."""
     signs = np.zeros((n_classes * (n_classes - 1) // 2, n_classes), dtype=np.float32)
     pairs = class_pairs(n_classes)
@@ -174,12 +174,12 @@ class PairVote(_Pairs):
 
     def _votes(self, first: NDArray[np.bool_]) -> Floats:
         # class c is the second of c pairs: those votes it has until the first of the pair takes them
-        signs = _pair_signs(self.n_classes)
+        signs = pair_signs(self.n_classes)
         votes: Floats = first.astype(signs.dtype) @ signs + np.arange(self.n_classes)
         return votes
 
     def _ovr(self, F: Floats) -> Floats:
-        confidence = F @ _pair_signs(self.n_classes).astype(F.dtype)
+        confidence = F @ pair_signs(self.n_classes).astype(F.dtype)
         # scikit-learn's formula: squashed into (-1/3, 1/3), so that confidence never outweighs a vote. It counts an
         # exact zero for the first class of the pair; LibSVM's own votes, in `labels`, for the second
         return self._votes(F >= 0) + confidence / (3 * (np.abs(confidence) + 1))

@@ -32,7 +32,7 @@ from svmpress.decoders import (
 )
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
-from svmpress.runtime import Predictor
+from svmpress.runtime import Ballot, Predictor
 
 __all__ = [
     "Argmax",
@@ -305,7 +305,18 @@ class KernelModel:
 
     def predict(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> NDArray[Any]:
         """Return the answer for each row, (n,); see :meth:`decision_values` for the arguments."""
+        if self._ballot is not None and isinstance(self.decoder, PairVote):
+            labels = self._ballot.labels(self.decoder, X, self.scaling, n_threads)
+            if labels is not None:
+                return labels
         return self.decoder.labels(self.decision_values(X, max_bytes, n_threads))
+
+    @cached_property
+    def _ballot(self) -> Ballot | None:
+        """A faster way to the labels of many rows, where there is one."""
+        if not isinstance(self.decoder, PairVote) or self.decoder.break_ties:
+            return None
+        return self.expansion.predictor.ballot(self.decoder.n_classes)
 
     def astype(self, dtype: str | np.dtype[Any] | type[np.floating[Any]]) -> KernelModel:
         """Return the model in another precision, which is then the one that it computes in.

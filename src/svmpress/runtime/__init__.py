@@ -26,9 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
+from svmpress.decoders import pair_signs
 from svmpress.errors import InputError
-from svmpress.kernels import Kernel
+from svmpress.kernels import Kernel, Linear
 from svmpress.runtime import packing
+from svmpress.runtime.cores import threads
+from svmpress.runtime.voting import Ballot
 
 if TYPE_CHECKING:
     from svmpress.runtime._compiled import Packed
@@ -48,7 +51,7 @@ def _load() -> tuple[ModuleType | None, str]:
 
 _compiled, _WHY_NOT = _load()
 
-__all__ = ["Predictor", "describe", "instruction_sets", "threads"]
+__all__ = ["Ballot", "Predictor", "describe", "instruction_sets", "threads"]
 
 _PLAIN = (np.ndarray, np.memmap)
 """Array types that are nothing but their memory; other subclasses may mean something else by it."""
@@ -58,21 +61,6 @@ _CONVERSION_BYTES = 2**20
 
 _NAMES = {"avx512": "AVX-512", "avx2": "AVX2"}
 _BASELINES = {"x86_64": "SSE2", "AMD64": "SSE2", "aarch64": "NEON", "arm64": "NEON"}
-
-
-def _default_threads() -> int:
-    said = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-_THREADS = _default_threads()
-
-
-def threads() -> int:
-    """Return how many threads a prediction uses at most, when not told otherwise."""
-    return _THREADS
 
 
 def instruction_sets() -> dict[str, int]:
@@ -104,7 +92,7 @@ def describe() -> str:
         return f"NumPy ({_WHY_NOT})"
     isa = _instruction_set()
     name = _NAMES.get(isa) or _BASELINES.get(platform.machine(), "portable")
-    return f"compiled ({name}, {_THREADS} thread{'s' if _THREADS > 1 else ''})"
+    return f"compiled ({name}, {threads()} thread{'s' if threads() > 1 else ''})"
 
 
 class Affine(Protocol):
@@ -158,13 +146,50 @@ class Predictor:
         return self._usable
 
     def _pack(self) -> Packed:
-        kernel, vectors, coef, intercept, isa = self._parts
-        isa = isa or _instruction_set()
-        lanes = instruction_sets()[isa] // self._dtype.itemsize
+        kernel, vectors, coef, intercept, _ = self._parts
         assert _compiled is not None
+        isa, lanes = self._layout()
         parts = packing.pack(kernel, vectors, coef, intercept, lanes, self._dtype, _compiled.FEW_OUTPUTS)
         self._packed = _compiled.Packed(isa=isa, itemsize=self._dtype.itemsize, **parts)
         return self._packed
+
+    def _layout(self) -> tuple[str, int]:
+        """Return the instruction set and the lanes of its registers."""
+        isa = self._parts[-1] or _instruction_set()
+        return isa, instruction_sets()[isa] // self._dtype.itemsize
+
+    def pack_ballot(self, n_classes: int) -> Packed:
+        """Return the machines of all pairs of K classes, packed for a vote; outputs are sums over a class's pairs."""
+        kernel, vectors, coef, intercept, _ = self._parts
+        assert _compiled is not None
+        isa, lanes = self._layout()
+        signs = pair_signs(n_classes)
+        parts = packing.pack(
+            kernel, vectors, coef @ signs, intercept @ signs, lanes, self._dtype, _compiled.FEW_OUTPUTS
+        )
+        checks = packing.pack_checks(coef, intercept, n_classes, lanes)
+        for name, a in zip(("checks", "check_intercept"), checks, strict=True):
+            parts[name] = np.ascontiguousarray(a, dtype=self._dtype)
+        return _compiled.Packed(isa=isa, itemsize=self._dtype.itemsize, **parts)
+
+    def ballot(self, n_classes: int) -> Ballot | None:
+        """Return the vote of these machines, one for each pair of K classes; None where counting is as fast."""
+        kernel, _, coef, _, _ = self._parts
+        few = _compiled is None or n_classes <= _compiled.FEW_OUTPUTS or isinstance(kernel, Linear)
+        if few or not self._usable or not Ballot.pays(coef, self._n_features, n_classes):
+            return None
+        return Ballot(self, n_classes)
+
+    def reads(self, X: Any) -> bool:
+        """Return whether these are rows for the compiled predictor, as they are."""
+        return (
+            self._usable
+            and type(X) in _PLAIN
+            and X.ndim == 2
+            and X.shape[1] == self._n_features
+            and X.dtype.char in "fd"
+            and X.dtype.isnative
+        )
 
     def dense(self, X: Any, scaling: Affine | None = None, n_threads: int | None = None) -> NDArray[Any] | None:
         """Return the decision values of rows as they come, (n, M), or None for anything out of the ordinary.
@@ -184,14 +209,12 @@ class Predictor:
             None if this predictor is not usable, ``X`` is something else, or it holds a NaN or an infinity: the
             caller then takes the ordinary way, which converts, computes or says what is wrong.
         """
-        if not self._usable or type(X) not in _PLAIN:
-            return None
-        if X.ndim != 2 or X.shape[1] != self._n_features or X.dtype.char not in "fd" or not X.dtype.isnative:
+        if not self.reads(X):
             return None
         packed = self._packed or self._pack()
         F = np.empty((X.shape[0], self._n_outputs), self._dtype)
         shift, factor = (None, None) if scaling is None else (scaling.shift, scaling.factor)
-        bad = packed.predict_dense(X, F, n_threads or _THREADS, shift, factor)
+        bad = packed.predict_dense(X, F, n_threads or threads(), shift, factor)
         return F if bad < 0 else None
 
     def __call__(self, X: Any, scaling: Affine | None = None, n_threads: int | None = None) -> NDArray[Any] | None:
@@ -210,5 +233,5 @@ class Predictor:
             values = X.data[part] if scaling is None else X.data[part] * scaling.factor[X.indices[part]]
             values = np.ascontiguousarray(values, self._dtype)
             indices = np.ascontiguousarray(X.indices[part], np.int32)
-            packed.predict_csr(values, indices, indptr - indptr[0], F[rows], n_threads or _THREADS)
+            packed.predict_csr(values, indices, indptr - indptr[0], F[rows], n_threads or threads())
         return F

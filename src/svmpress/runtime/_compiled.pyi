@@ -1,5 +1,6 @@
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
 FEW_OUTPUTS: Final[int]
@@ -25,11 +26,22 @@ class Packed:
         groups: NDArray[Any],
         columns: NDArray[Any],
         intercept: NDArray[Any],
+        checks: NDArray[Any] = ...,
+        check_intercept: NDArray[Any] = ...,
     ) -> Packed: ...
     def predict_dense(
         self,
         X: NDArray[Any],
         out: NDArray[Any],
+        threads: int,
+        shift: NDArray[Any] | None,
+        factor: NDArray[Any] | None,
+        /,
+    ) -> int: ...
+    def vote_dense(
+        self,
+        X: NDArray[Any],
+        out: NDArray[np.int64],
         threads: int,
         shift: NDArray[Any] | None,
         factor: NDArray[Any] | None,

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
+from svmpress.decoders import class_pairs
 from svmpress.kernels import RBF, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 
 Matrix = NDArray[np.float64]
@@ -121,6 +122,29 @@ def pack(
         "groups": np.array(groups, dtype=np.int64),
         "columns": columns,
     }
+
+
+def pack_checks(coef: NDArray[Any], intercept: NDArray[Any], n_classes: int, lanes: int) -> tuple[Matrix, Matrix]:
+    """Return the machines of each class of a one-vs-one model, as ``c/vote.h`` wants them.
+
+    Parameters
+    ----------
+    coef, intercept
+        (m, M) and (M,), for the M = K(K-1)/2 pairs of K classes.
+
+    Returns
+    -------
+    checks : (K, panels of K - 1 outputs, vectors, lanes)
+        With the number of vectors filled up to whole panels.
+    intercepts : (K, K - 1 rounded up to lanes)
+    """
+    pairs = class_pairs(n_classes)
+    own = [np.flatnonzero((pairs == c).any(axis=1)) for c in range(n_classes)]
+    A = np.zeros((-(-coef.shape[0] // lanes) * lanes, coef.shape[1]))
+    A[: coef.shape[0]] = coef
+    checks = np.stack([panels(A[:, columns], lanes) for columns in own])
+    intercepts = [panels(np.asarray(intercept, dtype=np.float64)[None, columns], lanes).ravel() for columns in own]
+    return checks, np.stack(intercepts)
 
 
 def _fold(

@@ -18,6 +18,11 @@
 #define MANTISSA 23
 #define FN(name) JOIN(name, _f32)
 #include "predict.h"
+#include "vote.h"
+#undef vec
+#undef ivec
+#undef LANES
+#undef X86
 
 #undef REAL
 #undef BITS
@@ -29,8 +34,14 @@
 #define MANTISSA 52
 #define FN(name) JOIN(name, _f64)
 #include "predict.h"
+#include "vote.h"
+#undef vec
+#undef ivec
+#undef LANES
+#undef X86
 
 #define BOTH(name) {JOIN(name, _f32), JOIN(name, _f64)}
 const InstructionSet JOIN(svmpress_, ISA) = {
-    TEXT(ISA), REGISTER_BYTES, BOTH(block_rows), BOTH(scratch_bytes), BOTH(predict), BOTH(apply),
+    TEXT(ISA),       REGISTER_BYTES,   BOTH(block_rows), BOTH(scratch_bytes), BOTH(predict),
+    BOTH(vote_rows), BOTH(vote_bytes), BOTH(vote),       BOTH(apply),
 };

@@ -57,6 +57,9 @@ typedef struct {
     const Group *group;
     const int64_t *columns;
     const void *intercept;      /* (M,) */
+    /* A ballot (vote.h): M classes whose sums are the guess, and the M - 1 machines of each; NULL in other models. */
+    const void *checks;         /* (M, panels of M - 1 outputs, vectors, lanes) */
+    const void *check_intercept; /* (M, M - 1 rounded up to lanes) */
 } Model;
 
 /* Numbers in somebody else's memory, which need not be aligned. */
@@ -84,6 +87,10 @@ typedef struct {
     size_t (*scratch_bytes[2])(const Model *, int64_t rows);
     /* F of `count` rows from `start` into out (n, M); returns the first row that is not finite, or -1. */
     int64_t (*predict[2])(const Model *, const Rows *, int64_t start, int64_t count, void *scratch, void *out);
+    /* The same for a vote: rows of one call, scratch, and winning classes into out (n,); -1: the votes must be counted. */
+    int64_t (*vote_rows[2])(const Model *);
+    size_t (*vote_bytes[2])(const Model *, int64_t rows);
+    int64_t (*vote[2])(const Model *, const Rows *, int64_t start, int64_t count, void *scratch, void *out);
     /* In place: 2^x for x <= 0 (kernel RBF) or tanh2(x) (SIGMOID); for tests. */
     void (*apply[2])(int kernel, void *x, int64_t n);
 } InstructionSet;

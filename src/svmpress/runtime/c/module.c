@@ -49,6 +49,7 @@ static const InstructionSet *find_set(const char *name) {
 typedef struct {
     const InstructionSet *set;
     int precision; /* 0 float, 1 double */
+    int votes;     /* winners instead of decision values */
     const Model *model;
     const Rows *rows;
     void *out;
@@ -62,7 +63,9 @@ static void *work(void *argument) {
     Job *job = argument;
     const int64_t n = job->rows->n;
     void *scratch = NULL;
-    if (posix_memalign(&scratch, 64, job->set->scratch_bytes[job->precision](job->model, job->chunk))) {
+    const InstructionSet *set = job->set;
+    const size_t bytes = (job->votes ? set->vote_bytes : set->scratch_bytes)[job->precision](job->model, job->chunk);
+    if (posix_memalign(&scratch, 64, bytes)) {
         job->out_of_memory = 1;
         return NULL;
     }
@@ -70,8 +73,8 @@ static void *work(void *argument) {
         const int64_t start = atomic_fetch_add(&job->next, job->chunk);
         if (start >= n || job->bad >= 0) break;
         const int64_t count = n - start < job->chunk ? n - start : job->chunk;
-        const int64_t bad =
-            job->set->predict[job->precision](job->model, job->rows, start, count, scratch, job->out);
+        const int64_t bad = (job->votes ? set->vote : set->predict)[job->precision](job->model, job->rows, start, count,
+                                                                                    scratch, job->out);
         if (bad >= 0) job->bad = bad;
     }
     free(scratch);
@@ -87,7 +90,8 @@ static double row_cost(const Model *m) {
 }
 
 static void run(Job *job, int threads) {
-    const int64_t n = job->rows->n, most_rows = job->set->block_rows[job->precision](job->model);
+    const int64_t n = job->rows->n;
+    const int64_t most_rows = (job->votes ? job->set->vote_rows : job->set->block_rows)[job->precision](job->model);
     const double worth = 1 + (double)n * row_cost(job->model) / WORTH_A_THREAD;
     if (threads > worth) threads = (int)worth;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
@@ -102,7 +106,7 @@ static void run(Job *job, int threads) {
 
 /* ---- the packed model ---------------------------------------------------------------------------------------- */
 
-enum { VECTORS, OFFSET, OFFSET_SPARSE, CENTRE, COEF, GROUPS, COLUMNS, INTERCEPT, BUFFERS };
+enum { VECTORS, OFFSET, OFFSET_SPARSE, CENTRE, COEF, GROUPS, COLUMNS, INTERCEPT, CHECKS, CHECK_INTERCEPT, BUFFERS };
 
 typedef struct {
     PyObject_HEAD
@@ -155,16 +159,16 @@ static int check_groups(const Model *m, int lanes, int64_t coefs, int64_t column
 static PyObject *packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"isa", "itemsize", "kernel", "degree", "row_factor", "n_features", "n_outputs",
                             "vectors", "offset", "offset_sparse", "centre", "coef", "groups", "columns",
-                            "intercept", NULL};
+                            "intercept", "checks", "check_intercept", NULL};
     const char *isa;
     int itemsize, kernel;
     double degree, row_factor;
     long long d, M;
-    PyObject *arrays[BUFFERS];
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiddLLOOOOOOOO", names, &isa, &itemsize, &kernel, &degree,
+    PyObject *arrays[BUFFERS] = {NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "siiddLLOOOOOOOO|OO", names, &isa, &itemsize, &kernel, &degree,
                                      &row_factor, &d, &M, &arrays[VECTORS], &arrays[OFFSET], &arrays[OFFSET_SPARSE],
                                      &arrays[CENTRE], &arrays[COEF], &arrays[GROUPS], &arrays[COLUMNS],
-                                     &arrays[INTERCEPT]))
+                                     &arrays[INTERCEPT], &arrays[CHECKS], &arrays[CHECK_INTERCEPT]))
         return NULL;
     const InstructionSet *set = find_set(isa);
     if (!set) return NULL;
@@ -190,6 +194,15 @@ static PyObject *packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (get_items(arrays[COLUMNS], &b[COLUMNS], 0, sizeof(int64_t), "columns") < 0) goto fail;
     if (get_items(arrays[INTERCEPT], &b[INTERCEPT], M, itemsize, "intercept") < 0) goto fail;
     if (get_items(arrays[CENTRE], &b[CENTRE], (d + lanes - 1) / lanes * lanes, itemsize, "centre") < 0) goto fail;
+    if (arrays[CHECKS] && arrays[CHECK_INTERCEPT]) {
+        if (kernel == LINEAR || M <= FEW_OUTPUTS) { /* their kernel values are not there to be kept */
+            PyErr_SetString(PyExc_ValueError, "a ballot needs a kernel that is not linear and more than a few classes");
+            goto fail;
+        }
+        const int64_t width = (M - 1 + lanes - 1) / lanes * lanes;
+        if (get_items(arrays[CHECKS], &b[CHECKS], M * width * panels * lanes, itemsize, "checks") < 0) goto fail;
+        if (get_items(arrays[CHECK_INTERCEPT], &b[CHECK_INTERCEPT], M * width, itemsize, "check_intercept") < 0) goto fail;
+    }
     self->model = (Model){
         .kernel = kernel,
         .degree = degree,
@@ -206,6 +219,8 @@ static PyObject *packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         .group = b[GROUPS].buf,
         .columns = b[COLUMNS].buf,
         .intercept = b[INTERCEPT].buf,
+        .checks = b[CHECKS].buf,
+        .check_intercept = b[CHECK_INTERCEPT].buf,
     };
     for (int64_t k = 0; k < d; k++) {
         const double c = itemsize == 8 ? ((double *)b[CENTRE].buf)[k] : ((float *)b[CENTRE].buf)[k];
@@ -223,11 +238,13 @@ fail:
 }
 
 /* Run a job on rows that have been checked; returns a row that is not finite, or -1, as an integer. */
-static PyObject *finish(Packed *self, const Rows *rows, PyObject *out, long threads) {
+static PyObject *finish(Packed *self, const Rows *rows, PyObject *out, long threads, int votes) {
     Py_buffer result;
-    Job job = {.set = self->set, .precision = self->precision, .model = &self->model, .rows = rows, .bad = -1};
+    const Model *model = &self->model;
+    Job job = {.set = self->set, .precision = self->precision, .votes = votes, .model = model, .rows = rows, .bad = -1};
     if (PyObject_GetBuffer(out, &result, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) return NULL;
-    if (result.itemsize != (self->precision ? 8 : 4) || result.len != rows->n * self->model.M * result.itemsize) {
+    const Py_ssize_t size = votes || self->precision ? 8 : 4;
+    if (result.itemsize != size || result.len != rows->n * (votes ? 1 : model->M) * size) {
         PyBuffer_Release(&result);
         PyErr_SetString(PyExc_ValueError, "out has the wrong size");
         return NULL;
@@ -250,10 +267,10 @@ static int get_scale(PyObject *object, Py_buffer *buffer, int64_t d, const doubl
     return 0;
 }
 
-static PyObject *predict_dense(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
+static PyObject *of_dense(PyObject *object, PyObject *const *args, Py_ssize_t n_args, int votes) {
     Packed *self = (Packed *)object;
     if (n_args != 5) {
-        PyErr_SetString(PyExc_TypeError, "predict_dense(X, out, threads, shift, factor)");
+        PyErr_SetString(PyExc_TypeError, "arguments are X, out, threads, shift, factor");
         return NULL;
     }
     const long threads = PyLong_AsLong(args[2]);
@@ -275,12 +292,22 @@ static PyObject *predict_dense(PyObject *object, PyObject *const *args, Py_ssize
                  .is_double = type == 'd'};
     if (get_scale(args[3], &shift, self->model.d, &rows.shift, "shift") < 0) goto done;
     if (get_scale(args[4], &factor, self->model.d, &rows.factor, "factor") < 0) goto done;
-    answer = finish(self, &rows, args[1], threads);
+    answer = finish(self, &rows, args[1], threads, votes);
 done:
     PyBuffer_Release(&x);
     PyBuffer_Release(&shift);
     PyBuffer_Release(&factor);
     return answer;
+}
+
+static PyObject *predict_dense(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+    return of_dense(self, args, n_args, 0);
+}
+
+static PyObject *vote_dense(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+    if (((Packed *)self)->model.checks) return of_dense(self, args, n_args, 1);
+    PyErr_SetString(PyExc_ValueError, "this model is no ballot");
+    return NULL;
 }
 
 /* The rows must be a valid CSR matrix with d columns: checked here as far as memory safety needs it. */
@@ -315,7 +342,7 @@ static PyObject *predict_csr(PyObject *object, PyObject *const *args, Py_ssize_t
         PyErr_SetString(PyExc_ValueError, "not a CSR matrix with the columns of the model");
         goto done;
     }
-    answer = finish(self, &rows, args[3], threads);
+    answer = finish(self, &rows, args[3], threads, 0);
 done:
     PyBuffer_Release(&values);
     PyBuffer_Release(&indices);
@@ -326,6 +353,8 @@ done:
 static PyMethodDef packed_methods[] = {
     {"predict_dense", (PyCFunction)(void (*)(void))predict_dense, METH_FASTCALL,
      "predict_dense(X, out, threads, shift, factor) -> a row that is not finite, or -1"},
+    {"vote_dense", (PyCFunction)(void (*)(void))vote_dense, METH_FASTCALL,
+     "vote_dense(X, out, threads, shift, factor) -> a row that is not finite, or -1"},
     {"predict_csr", (PyCFunction)(void (*)(void))predict_csr, METH_FASTCALL,
      "predict_csr(values, indices, indptr, out, threads) -> -1"},
     {NULL, NULL, 0, NULL},

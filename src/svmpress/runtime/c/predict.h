@@ -128,6 +128,7 @@ typedef struct {
     REAL *t;     /* (TILE_ROWS, block of vectors) */
     REAL *f;     /* (count, width) decision values; width: M rounded up to whole panels */
     REAL *some;  /* (TILE_ROWS, at most width) those of one group's columns */
+    REAL *kept;  /* (count, vectors) all kernel values, or NULL: they are forgotten */
 } FN(Scratch);
 
 /* Panels of vectors in one block: they stay in the second-level cache while all rows of a call pass by, and
@@ -150,6 +151,7 @@ static size_t FN(carve)(const Model *m, int64_t count, char *memory, FN(Scratch)
                              TILE_ROWS * width};
     REAL **parts[] = {&s->x, &s->row, &s->t, &s->f, &s->some};
     size_t used = 0;
+    s->kept = NULL;
     for (int i = 0; i < 5; i++) {
         *parts[i] = (REAL *)(memory + used);
         used += (size_t)FN(round_up)(sizes[i]) * sizeof(REAL);
@@ -214,6 +216,9 @@ INLINE void FN(block)(int rows, const Model *m, const Rows *X, int64_t start, in
     }
     const REAL *coef = (const REAL *)m->coef + p * LANES; /* read for few outputs only */
     FN(finish_rows)(m, rows, panels, s->t, t_stride, s->row + i, coef, f, width);
+    for (int a = 0; s->kept && a < rows; a++)
+        memcpy(s->kept + (i + a) * m->panels * LANES + p * LANES, s->t + a * t_stride,
+               (size_t)(panels * LANES) * sizeof(REAL));
     if (m->M > FEW_OUTPUTS) FN(weigh)(rows, m, g, p, panels, s, t_stride, f);
 }
 
@@ -233,19 +238,26 @@ INLINE int FN(begin)(const Model *m, const Rows *X, int64_t start, int64_t i, co
     return 1;
 }
 
-static int64_t FN(predict)(const Model *m, const Rows *X, int64_t start, int64_t count, void *scratch, void *out) {
-    FN(Scratch) s;
-    FN(carve)(m, count, scratch, &s);
+/* Decision values of `count` rows into s->f; returns the first row that is not finite, or -1. */
+static int64_t FN(values)(const Model *m, const Rows *X, int64_t start, int64_t count, const FN(Scratch) * s) {
     for (int64_t i = 0; i < count; i++)
-        if (!FN(begin)(m, X, start, i, &s)) return start + i;
+        if (!FN(begin)(m, X, start, i, s)) return start + i;
     const int64_t step = FN(block_panels)(m);
     for (const Group *g = m->group; g < m->group + m->groups; g++)
         for (int64_t p = g->first; p < g->last; p += step) {
             const int64_t panels = g->last - p < step ? g->last - p : step;
             int64_t i = 0;
-            for (; i + TILE_ROWS <= count; i += TILE_ROWS) FN(block)(TILE_ROWS, m, X, start, i, g, p, panels, &s);
-            for (; i < count; i++) FN(block)(1, m, X, start, i, g, p, panels, &s);
+            for (; i + TILE_ROWS <= count; i += TILE_ROWS) FN(block)(TILE_ROWS, m, X, start, i, g, p, panels, s);
+            for (; i < count; i++) FN(block)(1, m, X, start, i, g, p, panels, s);
         }
+    return -1;
+}
+
+static int64_t FN(predict)(const Model *m, const Rows *X, int64_t start, int64_t count, void *scratch, void *out) {
+    FN(Scratch) s;
+    FN(carve)(m, count, scratch, &s);
+    const int64_t bad = FN(values)(m, X, start, count, &s);
+    if (bad >= 0) return bad;
     for (int64_t i = 0; i < count; i++)
         for (int64_t o = 0; o < m->M; o++) ((REAL *)out)[(start + i) * m->M + o] = s.f[i * FN(round_up)(m->M) + o];
     return -1;
@@ -260,8 +272,3 @@ static void FN(apply)(int kernel, void *x, int64_t n) {
         memcpy((REAL *)x + i, a, bytes);
     }
 }
-
-#undef vec
-#undef ivec
-#undef LANES
-#undef X86
