@@ -36,13 +36,15 @@ FEWEST = 4
 """Shares that leave fewer vectors than this are left out (half a percent of pageblocks is two)."""
 
 
-def cell(folder: Path, name: str, ratio: float, layout: str, given: str, seed: int) -> dict[str, Any]:
+def cell(
+    folder: Path, name: str, ratio: float, layout: str, given: str, seed: int, device: str = "cpu"
+) -> dict[str, Any]:
     """Compress one teacher once and return the record."""
     split = load(folder, name)
     big = teacher(folder, CACHE, name, split)
     rows = {"rows": (split.X, split.y), "nothing": (None, None)}[given]
     start = time.perf_counter()
-    result = svmpress.compress(big.model, *rows, ratio=ratio, layout=layout, random_state=seed)
+    result = svmpress.compress(big.model, *rows, ratio=ratio, layout=layout, random_state=seed, device=device)
     seconds = time.perf_counter() - start
     answers, reference = result.model.predict(split.X_test), big.model.predict(split.X_test)
     return {
@@ -61,6 +63,7 @@ def cell(folder: Path, name: str, ratio: float, layout: str, given: str, seed: i
         "train_seconds": round(big.train_seconds, 3),
         "compress_seconds": round(seconds, 3),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "device": device,
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or os.cpu_count(),
         "version": svmpress.__version__,
         "code": code(),
@@ -79,8 +82,8 @@ def code() -> str:
 def cells(args: argparse.Namespace) -> list[tuple[str, float, str, str, int]]:
     """Return what to run: every ratio with rows, and 10 % for the LibSVM layout and without any rows."""
     wanted = []
-    for name in args.sets:
-        for seed in args.seeds:
+    for seed in args.seeds:
+        for name in args.sets:
             for ratio in args.ratios:
                 for layout in args.layouts:
                     for given in args.given:
@@ -95,7 +98,7 @@ def cells(args: argparse.Namespace) -> list[tuple[str, float, str, str, int]]:
 def run_cell(args: argparse.Namespace, key: tuple[str, float, str, str, int], slot: int) -> dict[str, Any] | None:
     name, ratio, layout, given, seed = key
     command = [sys.executable, __file__, "--data", str(args.data), "--sets", name, "--ratios", str(ratio)]
-    command += ["--layouts", layout, "--given", given, "--seeds", str(seed), "--one"]
+    command += ["--layouts", layout, "--given", given, "--seeds", str(seed), "--device", args.device, "--one"]
     if args.cores:
         first = slot * args.cores
         command = ["taskset", "-c", f"{first}-{first + args.cores - 1}", *command]
@@ -152,6 +155,7 @@ def main() -> None:
     parser.add_argument("--layouts", nargs="+", choices=("shared", "libsvm"), default=["shared", "libsvm"])
     parser.add_argument("--given", nargs="+", choices=("rows", "nothing"), default=["rows", "nothing"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--device", default="cpu", help="where to compute: cpu, or a device of torch such as cuda")
     parser.add_argument("--jobs", type=int, default=1, help="cells at a time")
     parser.add_argument("--cores", type=int, default=0, help="pin each cell to this many cores")
     parser.add_argument("--again", action="store_true", help="run cells that have a record, too")
@@ -160,7 +164,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.one:
         key = (args.sets[0], args.ratios[0], args.layouts[0], args.given[0], args.seeds[0])
-        print(json.dumps(cell(args.data, *key)))
+        print(json.dumps(cell(args.data, *key, device=args.device)))
         return
     if not args.table:
         if args.data is None:

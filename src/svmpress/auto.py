@@ -42,7 +42,7 @@ from svmpress.select.starts import kmeans_centres, lars_rows
 
 _MOST_WORK = 2.5e12
 """Floating-point operations of one compression: a minute or two on two cores."""
-_LEAST_WORK = 1.5e12
+_LEAST_WORK = 1e12
 _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _WORTH_THREADS = 5e8
