@@ -27,7 +27,8 @@ promise least make room for a few fresh random rows. 59 of them hold one of the 
 they are: whenever the basis has grown by a tenth since the last time, which is every step while it is small, and at
 every size that the caller reads. Both parts can only lower the objective, so it falls with every vector.
 
-Memory: the pool (n, 59), outputs and residuals (n, M), and what Newton's method is allowed. One path serves all sizes.
+Memory: the pool and its reserve (n, 109), outputs and residuals (n, M), and what Newton's method is allowed. One path
+serves all sizes. On one core a pair of MNIST's digits (12,000 rows) takes 8 seconds for 58 vectors.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ from svmpress.select.path import Floats
 
 _FINALISTS = 5
 """Candidates whose one-dimensional problems are solved exactly."""
+_AHEAD = 5
+"""Steps whose fresh candidates are drawn together: a pass over the rows costs more than their columns."""
 _NO_DECREASE = 1e-12
 """A decrease below this part of the objective is rounding's."""
 
@@ -171,7 +174,8 @@ class _Path:
         self.objective = [self._loss()]
         self.pool: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self.columns = np.empty((n, 0))
-        self.free = np.ones(n, dtype=bool)  # neither in the basis nor in the pool
+        self.reserve, self.reserve_columns = self.pool, self.columns
+        self.free = np.ones(n, dtype=bool)  # in none of basis, pool and reserve
 
     @property
     def size(self) -> int:
@@ -209,15 +213,18 @@ class _Path:
         return False
 
     def _fill(self, most: int) -> None:
-        """Take up to ``most`` random rows into the pool."""
-        left = np.flatnonzero(self.free)
-        new = self.rng.choice(left, min(most, left.size), replace=False)
-        if not new.size:
-            return
-        self.free[new] = False
-        columns = np.asarray(self.kernel.gram(self.X, arrays.take(self.X, new)))
-        self.pool = np.concatenate([self.pool, new])
-        self.columns = np.concatenate([self.columns, columns], axis=1)
+        """Take up to ``most`` random rows into the pool, from a reserve whose columns were computed together."""
+        if self.reserve.size < most:
+            left = np.flatnonzero(self.free)
+            new = self.rng.choice(left, min(max(most, _AHEAD * self.n_fresh), left.size), replace=False)
+            self.free[new] = False
+            if new.size:
+                columns = np.asarray(self.kernel.gram(self.X, arrays.take(self.X, new)))
+                self.reserve = np.concatenate([self.reserve, new])
+                self.reserve_columns = np.concatenate([self.reserve_columns, columns], axis=1)
+        self.pool = np.concatenate([self.pool, self.reserve[:most]])
+        self.columns = np.concatenate([self.columns, self.reserve_columns[:, :most]], axis=1)
+        self.reserve, self.reserve_columns = self.reserve[most:], self.reserve_columns[:, most:]
 
     def _keep(self, which: NDArray[np.intp]) -> None:
         """Let go of the other candidates; a row that is not in the basis may come back."""
