@@ -8,8 +8,8 @@ Three contestants look for the fewest vectors with which a compressed SVM is acc
 
     gp        ``svmpress.search``: trials proposed by Gaussian processes
     random    the same search with trials drawn at random
-    grid      the paper's recipe: as many pairs of C and gamma on a grid, the one whose *full* SVM is most accurate on
-              the held-out rows, and then the smallest size at which its compression is accurate enough
+    grid      the paper's recipe: as many pairs of C and gamma on a grid (5 by 4), the one whose *full* SVM is most
+              accurate on the held-out rows, and then the smallest size at which its compression is accurate enough
 
 All three find their last sizes by the same code with the same compression. Each seed draws other rows and another
 split. Test rows are used for the reported score and for nothing else. One process, one cell after the other; each
@@ -40,17 +40,20 @@ import svmpress
 from search_report import page, table
 from svmpress.auto import Auto
 from svmpress.train import held_out
+from svmpress.tuning import Brief
 from svmpress.tuning.space import typical_gamma
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "search.jsonl"
 PAGE = ROOT / "docs" / "search.md"
-GOALS = {"magic": 0.865, "letters": 0.90, "digits": 0.98}
+GOALS = {"magic": 0.865, "letters": 0.87, "digits": 0.98}
 """The accuracy that is asked for: below the best full SVM, so that there is something to trade."""
-ROWS = {"magic": 6000, "letters": 4000, "digits": 1347}
+ROWS = {"magic": 6000, "letters": 2500, "digits": 1347}
 CONTESTANTS = ("gp", "random", "grid")
-TRIALS, FINALISTS, WORK = 25, 2, 2e9
-_GRID_C, _GRID_GAMMA = 2.0 ** np.arange(-1, 8, 2), 2.0 ** np.arange(-4, 5, 2)
+TRIALS, FINALISTS, SAMPLE = 20, 3, 1000
+METHODS = {"magic": Auto(work=2e9), "letters": Brief(steps=20, label_steps=8), "digits": Auto(work=2e9)}
+"""The compression of finalists and of the last model: ``auto``, kept short; with 26 classes even that takes too long."""
+_GRID_C, _GRID_GAMMA = 2.0 ** np.arange(-1, 8, 2), 2.0 ** np.arange(-4, 3, 2)
 
 
 def rows_of(folder: Path | None, name: str, seed: int) -> tuple[Any, Any, Any, Any]:
@@ -97,8 +100,9 @@ def cell(folder: Path | None, name: str, contestant: str, seed: int) -> dict[str
         space=space,
         trials=TRIALS,
         finalists=FINALISTS,
+        rows=SAMPLE,
         sampler="random" if contestant == "random" else "gp",
-        method=Auto(work=WORK),
+        method=METHODS[name],
         random_state=seed,
     )
     seconds = time.perf_counter() - begun
@@ -112,6 +116,8 @@ def cell(folder: Path | None, name: str, contestant: str, seed: int) -> dict[str
         "goal": GOALS[name],
         "rows": len(y),
         "trials": TRIALS,
+        "sample": SAMPLE,
+        "method": str(METHODS[name]),
         "feasible": result.feasible,
         "vectors": best,
         "vectors_full": result.compression.source.n_vectors,

@@ -10,6 +10,7 @@ improvement times probability of being feasible. What is measured is always the 
     goal          what is wanted, and what a curve of sizes says about it
     space         which parameters are searched, and where
     records       trials as frozen records, and the file that keeps them
+    brief         a compression for those in a hurry
     workbench     rows, folds and metric; one training a trial, every size read off one warm-started path
     proposals     the next point: the Gaussian processes, or chance
     finals        the best trials again, on all rows and with the real compression
@@ -18,10 +19,11 @@ improvement times probability of being feasible. What is measured is always the 
     searching     ``search()``, which does all this in order
 """
 
+from svmpress.tuning.brief import Brief
 from svmpress.tuning.figures import draw_front
 from svmpress.tuning.goal import Goal
 from svmpress.tuning.records import Point, Records, Trial
 from svmpress.tuning.result import SearchResult, SearchStatus
 from svmpress.tuning.searching import search
 
-__all__ = ["Goal", "Point", "Records", "SearchResult", "SearchStatus", "Trial", "draw_front", "search"]
+__all__ = ["Brief", "Goal", "Point", "Records", "SearchResult", "SearchStatus", "Trial", "draw_front", "search"]

@@ -17,11 +17,11 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from svmpress.tuning.goal import Goal, crossing
+from svmpress.tuning.goal import Goal, crossing, rising
 from svmpress.tuning.records import Point, Trial
 from svmpress.tuning.workbench import Side, Workbench, mean_point, source_point
 
-_MOST_SIZES = 9
+_MOST_SIZES = 7
 """Compressions of one finalist."""
 _STEP = 1.4
 
@@ -92,7 +92,7 @@ def ranked(trials: Sequence[Trial], goal: Goal, gain: float) -> list[Trial]:
 def promised_size(trial: Trial, goal: Goal, gain: float) -> float:
     """Return the size at which a trial's curve meets the goal; where it never does, that of its best score."""
     assert goal.min_accuracy is not None
-    curve = trial.whole_curve
+    curve = rising(trial.whole_curve)
     best = max(curve, key=lambda p: (p.score, -p.vectors))
     return crossing(curve, goal.min_accuracy - gain) or best.vectors
 

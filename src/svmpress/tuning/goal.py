@@ -7,8 +7,9 @@ with the uncompressed machine as its last point. From it the Gaussian processes 
                         violation  ``min_accuracy`` less the best score of the curve: feasible at 0 or below
     maximise accuracy   value      the negative best score among the sizes that the limits allow
 
-m* is read between two sizes by interpolation in log m, because scores of neighbouring sizes differ by little and a step
-function would hide that from the model. A limit on size needs no probability: sizes above it are never tried.
+The curve is first made to rise (isotonic regression), since the scores of single sizes are noisy. m* is read between
+two sizes by interpolation in log m, because scores of neighbouring sizes differ by little and a step function would
+hide that from the model. A limit on size needs no probability: sizes above it are never tried.
 
 Gaussian processes expect smooth functions, and far from the goal these are cliffs: an SVM that hardly learns needs a
 hundred times the vectors and misses the accuracy by half. :meth:`Goal.shaped` flattens what is far from the best,
@@ -19,8 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
+
+from sklearn.isotonic import isotonic_regression
 
 from svmpress.budget import Budget
 from svmpress.errors import InputError
@@ -114,7 +117,8 @@ class Goal:
 
         ``gain`` is what the score is expected to gain on all rows (:mod:`svmpress.tuning.finals`).
         """
-        best = max(p.score for p in curve)
+        curve = rising(curve)
+        best = curve[-1].score
         if self.min_accuracy is None:
             return -best, None
         wanted = self.min_accuracy - gain
@@ -135,8 +139,24 @@ class Goal:
         return [(min(value, best + _OCTAVES), math.asinh((violation or 0.0) / _FINE)) for value, violation in seen]
 
 
+def rising(curve: Sequence[Point]) -> list[Point]:
+    """Return the curve that never falls and is nearest to one that does, by size.
+
+    A score is a mean over some hundred rows: a size that happens to do well is no reason to believe that larger ones
+    are worse.
+
+    Examples
+    --------
+    >>> [p.score for p in rising([Point(2, 1, 0.5), Point(4, 1, 0.9), Point(8, 1, 0.7)])]
+    [0.5, 0.8, 0.8]
+    """
+    points = sorted(curve, key=lambda p: p.vectors)
+    scores = isotonic_regression([p.score for p in points])
+    return [replace(p, score=round(float(score), 12)) for p, score in zip(points, scores, strict=True)]
+
+
 def crossing(curve: Sequence[Point], wanted: float) -> float | None:
-    """Return the size at which a curve first reaches a score, between sizes by interpolation in log m.
+    """Return the size at which a rising curve reaches a score, between sizes by interpolation in log m.
 
     Examples
     --------
@@ -145,12 +165,11 @@ def crossing(curve: Sequence[Point], wanted: float) -> float | None:
     (8.0, None)
     """
     before: Point | None = None
-    for point in sorted(curve, key=lambda p: p.vectors):
+    for point in curve:
         if point.score >= wanted:
             if before is None:
                 return float(point.vectors)
             share = (wanted - before.score) / (point.score - before.score)
             return float(before.vectors * (point.vectors / before.vectors) ** share)
-        if before is None or point.score >= before.score:
-            before = point
+        before = point
     return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -67,10 +68,10 @@ class Trial:
 
     @property
     def whole_curve(self) -> tuple[Point, ...]:
-        """The compressed models by size, and the SVM itself at the end."""
+        """The compressed models by size, and the SVM itself at the end unless one of them beats it."""
         points = sorted(self.curve, key=lambda p: p.vectors)
-        if self.source is not None and (not points or points[-1].vectors < self.source.vectors):
-            points.append(self.source)
+        if self.source is not None and self.source.score >= max((p.score for p in points), default=-math.inf):
+            points = [p for p in points if p.vectors < self.source.vectors] + [self.source]
         return tuple(points)
 
     @classmethod
@@ -199,9 +200,15 @@ def _refuse_another(have: Mapping[str, Any], want: Mapping[str, Any], path: str 
     other = [name for name in want if name != "limit" and have.get(name) != want[name]]  # a limit may be measured
     if other:
         raise InputError(
-            f"{path} belongs to another search ({_NAMES.get(other[0], other[0])} differ): remove it to begin anew, "
-            "or name another file"
+            f"{path} belongs to another search ({_NAMES.get(other[0], f'the values of {other[0]}')} differ): "
+            "remove it to begin anew, or name another file"
         )
 
 
-_NAMES = {"data": "the data", "estimator": "the estimators", "goal": "the goals", "space": "the parameter ranges"}
+_NAMES = {
+    "random_state": "the seeds",
+    "data": "the data",
+    "estimator": "the estimators",
+    "goal": "the goals",
+    "space": "the parameter ranges",
+}

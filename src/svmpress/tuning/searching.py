@@ -20,6 +20,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.svm import SVC
 
+from svmpress import arrays
 from svmpress.errors import InputError
 from svmpress.problem import Layout, Method, Progress
 from svmpress.tuning.finals import Finalist, best_point, gain_of, promised_size, ranked
@@ -136,16 +137,19 @@ def search(
     estimator = SVC() if estimator is None else estimator
     X, y, kind = checked(estimator, X, y)
     name, metric = named_metric(scoring, kind, y)
+    classes = y if kind == "classification" else None
+    folds = make_folds(classes, X.shape[0], cv, validation, random_state)
+    seen = arrays.take(X, folds[0][0])  # ranges are for the rows to fit: no scaler sees a row that judges
     if space is None:
-        parameters = default_space(estimator, X, y if kind == "regression" else None, labelled=y is not None)
+        values = y[folds[0][0]] if y is not None and kind == "regression" else None
+        parameters = default_space(estimator, seen, values, labelled=y is not None)
     else:
         parameters = given_space(estimator, space)
     check_sampler(sampler if parameters else "random")
-    classes = y if kind == "classification" else None
-    folds = make_folds(classes, X.shape[0], cv, validation, random_state)
     bench = Workbench(estimator, X, y, classes is not None, metric, folds, rows, method, layout, random_state)
-    first = as_given(estimator, parameters, X)
+    first = as_given(estimator, parameters, seen)
     header = {
+        "random_state": random_state,
         "data": digest(X, y),
         "estimator": described(estimator),
         "goal": asdict(goal),
@@ -156,7 +160,6 @@ def search(
         "sampler": sampler,
         "method": str(method),
         "layout": layout,
-        "random_state": random_state,
         "limit": _limit(goal, bench, first),
     }
     clock = _Clock(begun, math.inf if time_limit is None else begun + time_limit)

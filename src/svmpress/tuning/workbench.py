@@ -1,10 +1,8 @@
 """What all trials share: rows, folds, a metric, an estimator; and how a trial is made of them.
 
-A trial trains one SVM a fold and reads every size off one *path*: the vectors of a size are those of the size before,
-moved, and as many new k-means centres as are missing; variable projection then moves all of them for a few steps, and
-for a classifier a few more steps follow on the margins of the labels. That is the compression of :mod:`svmpress.auto`
-without its choices: a size costs a hundredth of a second to a second instead of many, and ranks C and gamma nearly as
-well. The better of the two fits, before and after the label steps, is the score of that size.
+A trial trains one SVM a fold and reads every size off one *path*: each size starts from the vectors of the size before,
+and is compressed briefly (:mod:`svmpress.tuning.brief`), which ranks C and gamma nearly as well as the real compression
+does. The better of its two fits, before and after the steps on labels, is the score of that size.
 
 Rows that judge are never trained on, and never seen by a scaler: the pipeline is cloned and fitted for every fold.
 """
@@ -29,19 +27,18 @@ from svmpress import arrays
 from svmpress.arrays import Backend, Rows
 from svmpress.compression import DEFAULT_MEMORY, Compression, compress
 from svmpress.formats import as_model
-from svmpress.model import KernelExpansion, KernelModel
+from svmpress.model import KernelModel
 from svmpress.problem import Layout, Method, Problem, Progress
-from svmpress.refine import Refined
-from svmpress.scene import Scene, Setting
-from svmpress.select.starts import kmeans_centres
+from svmpress.scene import Scene
 from svmpress.train import sample_rows
+from svmpress.tuning.brief import Brief, expansion_of
 from svmpress.tuning.records import Point
 
 Metric = Callable[[Any, Any], float]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Positions of the rows to fit and of the rows that judge."""
 
-_STEPS, _LABEL_STEPS = 12, 6
+_BRIEF = Brief()
 _FEWEST = 2
 """Vectors of the smallest size on a path."""
 
@@ -151,23 +148,13 @@ class Side:
 
     def grown(self, m: int) -> tuple[KernelModel, float]:
         """Return the model of m vectors, grown from the next smaller one, and its score."""
-        scene = self._scene
-        smaller = max((k for k in self._moved if k < m), default=None)
-        before = np.empty((0, self.source.n_features)) if smaller is None else self._moved[smaller]
-        centres = kmeans_centres(scene.X, m - len(before), self.bench.seed + m)
-        fit = scene.project(np.concatenate([before, centres]), self.source.kernel, Setting(), _STEPS, "path", None)
-        self._moved[len(fit.vectors)] = fit.vectors
-        fits = [fit]
-        if scene.labels is not None:
-            fits.append(scene.polish(fit, True, Setting(), _LABEL_STEPS, "path", None))
-        models = [self._model(f) for f in fits]
+        smaller = max((k for k in self._moved if k < m), default=0)
+        fits = _BRIEF.fits(self._scene, m, self._moved.get(smaller))
+        self._moved[len(fits[0].vectors)] = fits[0].vectors
+        models = [replace(self.source, expansion=expansion_of(fit), probability={}) for fit in fits]
         scores = [self.score(model) for model in models]
         best = int(np.argmax(scores))
         return models[best], scores[best]
-
-    def _model(self, fit: Refined) -> KernelModel:
-        expansion = KernelExpansion(fit.kernel, fit.vectors, fit.coef, fit.intercept)
-        return replace(self.source, expansion=expansion, probability={})
 
     @cached_property
     def _scene(self) -> Scene:
@@ -195,9 +182,9 @@ def source_point(sides: Sequence[Side]) -> Point:
 def read_path(sides: Sequence[Side], most: int, enough: float | None, until: float = math.inf) -> tuple[Point, ...]:
     """Return the scores of growing sizes, at most ``most`` vectors, by size.
 
-    Sizes double until one scores ``enough``, and then the middle of the last gap is read, too; or until two doublings
-    have brought nothing. Without ``enough`` a path has the last three doublings up to ``most``. No size but the first
-    is begun after the time ``until`` (of the monotonic clock).
+    Sizes double until one scores ``enough``, and then the sizes half an octave around it are read, too; or until two
+    doublings have brought nothing. Without ``enough`` a path has the last three doublings up to ``most``. No size but
+    the first is begun after the time ``until`` (of the monotonic clock).
     """
     curve: dict[int, Point] = {}
 
@@ -213,8 +200,9 @@ def read_path(sides: Sequence[Side], most: int, enough: float | None, until: flo
             if point.vectors < m:  # there are no more distinct rows
                 break
             if enough is not None and point.score >= enough:
-                if last and m - last > 1:
-                    read(round(math.sqrt(last * m)))
+                around = {round(math.sqrt(last * m)), min(most, round(math.sqrt(2) * m))}
+                for k in sorted(around - {0, *curve}):
+                    read(k)
                 break
             if enough is not None and _stalled([curve[k].score for k in sorted(curve)]):
                 break
