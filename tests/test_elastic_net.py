@@ -369,12 +369,14 @@ def test_every_array_library_finds_the_same(backend, rng):
 
 
 class Counted(DenseColumns):
-    """Counts the columns that are asked for."""
+    """Counts the columns that are asked for, and how often some are."""
 
-    fetched = 0
+    fetched = passes = 0
 
     def columns(self, which):
+        assert len(np.unique(which)) == len(which)
         self.fetched += len(which)
+        self.passes += 1
         return super().columns(which)
 
 
@@ -384,6 +386,20 @@ def test_few_columns_are_fetched_for_few_vectors():
     path = ElasticNet().path(gram, omega.T @ targets, 10)
     assert len(path) == 10
     assert gram.fetched < 150
+
+
+def test_likely_columns_come_along_where_a_pass_is_expensive(rng):
+    kernel, X, S, T = kernel_problem(rng)
+    G, C = GramColumns(kernel, X, S, ridge=1e-6).columns(np.arange(200)), kernel.gram(X, S).T @ T
+    cheap, expensive = Counted(G), Counted(G)
+    expensive.is_cached = False
+    same = ElasticNet().path(cheap, C, 12), ElasticNet().path(expensive, C, 12)
+    np.testing.assert_array_equal(same[0].order, same[1].order)
+    assert expensive.passes < cheap.passes
+    assert expensive.fetched > cheap.fetched
+    everything = Counted(G)
+    everything.is_cached = False
+    assert len(ElasticNet(1.0).path(everything, C, 200)) == 200  # no more are left to come along
 
 
 def test_columns_are_forgotten_where_memory_is_short(rng):

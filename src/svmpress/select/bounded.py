@@ -51,6 +51,8 @@ _CONDITIONS = 1e-9
 """Violation of the optimality conditions, relative to the largest correlation, that is rounding."""
 _ZERO = 1e-12
 """Coefficients below this part of the bound are zero."""
+_AHEAD = 16
+"""Columns that come along where a pass over the kernel is expensive: those likely to be asked for next."""
 _BATCH = 16
 """Candidates that may join the working set at once, at least; else as many as there are in it."""
 
@@ -96,6 +98,7 @@ class Solver:
         self.unit = 1.0 if self.is_zero else self.g / self.c  # coefficients times this are in units of the problem
         self._fetched: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self._columns: Array = None  # (p, len(_fetched)), where the backend computes
+        self._lengths = np.abs(self.C).max(axis=1)  # of what is left, as of the last solution
 
     def start(self) -> Point:
         """Return the solution at the bound 0."""
@@ -202,6 +205,7 @@ class Solver:
         rows, coef = working[used], coef[used]
         R = self.C - self.times(rows, coef)
         R[rows] -= self.l2 * coef
+        self._lengths = np.abs(R).max(axis=1)
         return Point(rows, coef, R, bound, mu, status, n_iter)
 
     # ---- columns of the Gram matrix ---------------------------------------------------------------------
@@ -221,6 +225,12 @@ class Solver:
             kept = np.isin(self._fetched, wanted)
             self._fetched = self._fetched[kept]
             self._columns = columns_of(self._columns, np.flatnonzero(kept))
+        if not self.gram.is_cached:
+            room = self._max_bytes // (8 * p) - len(self._fetched) - len(new)
+            lengths = self._lengths.copy()
+            lengths[np.concatenate([self._fetched, new])] = -1
+            likely = np.argsort(-lengths, kind="stable")[: max(min(_AHEAD, room), 0)]
+            new = np.concatenate([new, likely[lengths[likely] >= 0]])
         fresh = self.here.asarray(self.gram.columns(new) / self.g)
         self._columns = fresh if not self._fetched.size else self.here.xp.concat([self._columns, fresh], axis=1)
         self._fetched = np.concatenate([self._fetched, new])
