@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from svmpress.errors import InputError
+from svmpress.study.records import Key, SetRecord
 from svmpress.study.task import StudyMethod
 
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -24,11 +25,10 @@ QUICK_ROWS = 600
 FULL = "full"
 """The method that is the teacher itself."""
 _STEP, _LINEAR_UP_TO, _RATIO = 10, 100, 1.5
+_WEIGHTS = {"auto": 20.0, "auto-libsvm": 20.0, "cvm": 20.0}
+"""How many times as long as a refit some methods take, roughly."""
 _CLOSE = 1.15
 """A point of the geometric series this close to a share is left out."""
-
-Key = tuple[str, str, int, int]
-"""Set, method, seed, size."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,20 @@ class Unit:
         return [(self.set, self.method, self.seed, size) for size in self.sizes]
 
 
+def work(unit: Unit, about: SetRecord) -> float:
+    """Return a rough guess of how much work a unit is, so that long ones can start first.
+
+    Parameters
+    ----------
+    unit : Unit
+    about : SetRecord
+        Its set.
+    """
+    return _WEIGHTS.get(unit.method, 1.0) * unit.sizes[-1] * about.train * (about.features + about.classes**2)
+
+
 def units(plan: Plan, name: str, n_vectors: int, methods: Mapping[str, StudyMethod]) -> list[Unit]:
-    """Return the units of one set, the largest sizes of a seed first, so that no long one is left to the end.
+    """Return the units of one set, the largest sizes of a seed first.
 
     Parameters
     ----------

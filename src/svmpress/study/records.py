@@ -23,8 +23,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from svmpress.errors import FormatError, InputError
-from svmpress.study.plan import Key
 
+Key = tuple[str, str, int, int]
+"""Set, method, seed, size."""
 DONE, SKIPPED, UNFINISHED, FAILED = "done", "skipped", "unfinished", "failed"
 
 

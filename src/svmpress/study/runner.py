@@ -26,13 +26,14 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 
 from svmpress import __version__, runtime
 from svmpress.errors import InputError
-from svmpress.study.plan import Key, Plan, Unit, units
-from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Journal, Records, RunRecord
+from svmpress.study.plan import Plan, Unit, units, work
+from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Journal, Key, Records, RunRecord, SetRecord
 from svmpress.study.task import StudyMethod
-from svmpress.study.worker import Source, serve
+from svmpress.study.worker import Order, Source, serve
 
 RECORDS = "study.jsonl"
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -157,12 +158,11 @@ class _Worker:
         self.order: str | Unit | None = None
         self.since: float | None = None
         self.missing: list[int] = []
-        self.used = ""
         self._process: Any = None
         self.link: Connection | None = None
 
-    def give(self, order: str | Unit) -> None:
-        """Start the process if need be and send it an order."""
+    def give(self, order: str | Unit, teacher_labels: NDArray[Any] | None = None) -> None:
+        """Start the process if need be and send it an order: to train a teacher, or to do a unit."""
         if self.link is None:
             context = multiprocessing.get_context("spawn")
             self.link, theirs = context.Pipe()
@@ -170,8 +170,9 @@ class _Worker:
             self._process.start()
             theirs.close()
         self.order, self.since = order, None
-        self.used, self.missing = (order, []) if isinstance(order, str) else (order.set, list(order.sizes))
-        self.link.send(order)
+        self.missing = [] if isinstance(order, str) else list(order.sizes)
+        assert isinstance(order, str) or teacher_labels is not None
+        self.link.send(order if isinstance(order, str) else Order(order, np.asarray(teacher_labels)))
 
     def stop(self) -> int:
         """Kill the process and return its exit code."""
@@ -180,7 +181,7 @@ class _Worker:
         self._process.kill()
         self._process.join()
         self.link.close()
-        self.link, self.used = None, ""
+        self.link = None
         return int(self._process.exitcode)
 
 
@@ -190,10 +191,9 @@ class Pool:
 
     workers: list[_Worker]
 
-    def free(self, name: str) -> _Worker | None:
-        """Return a worker without an order, best one that has the set in memory."""
-        idle = [w for w in self.workers if w.order is None]
-        return max(idle, key=lambda w: w.used == name) if idle else None
+    def free(self) -> _Worker | None:
+        """Return a worker without an order."""
+        return next((w for w in self.workers if w.order is None), None)
 
     def busy(self) -> list[_Worker]:
         """Return the workers with an order."""
@@ -236,7 +236,9 @@ class Run:
     progress: Progress | None
     say: Say | None
     waiting: deque[str] = field(default_factory=deque)
-    ready: list[tuple[int, Unit]] = field(default_factory=list)
+    ready: list[Unit] = field(default_factory=list)
+    labels: dict[str, NDArray[Any]] = field(default_factory=dict)
+    cost: dict[Unit, float] = field(default_factory=dict)
     cells: set[Key] = field(default_factory=set)
     missing: set[Key] = field(default_factory=set)
 
@@ -257,26 +259,22 @@ class Run:
 
     def _hand_out(self) -> None:
         """Teachers first, then units by seed, so that a run that is stopped early has something of everything."""
-        while self.waiting and (worker := self.pool.free(self.waiting[0])):
+        while self.waiting and (worker := self.pool.free()):
             worker.give(self.waiting.popleft())
-        while self.ready and (worker := self.pool.free(self.ready[0][1].set)):
-            worker.give(self._next(worker))
+        while self.ready and (worker := self.pool.free()):
+            unit = self.ready.pop(0)
+            worker.give(unit, self.labels[unit.set])
 
-    def _next(self, worker: _Worker) -> Unit:
-        """Take the next unit for a worker: of the set that it has in memory, if the seed has one."""
-        seed = self.ready[0][0]
-        same = (i for i, (s, unit) in enumerate(self.ready) if s == seed and unit.set == worker.used)
-        return self.ready.pop(next(same, 0))[1]
-
-    def _add_units(self, name: str, n_vectors: int) -> None:
-        for unit in units(self.plan, name, n_vectors, self.methods):
+    def _add_units(self, about: SetRecord) -> None:
+        for unit in units(self.plan, about.name, about.vectors, self.methods):
             self.cells.update(unit.keys)
             open_ = [key for key in unit.keys if not self._settled(key)]
             self.missing.update(open_)
             if open_:
                 left = replace(unit, sizes=tuple(size for *_, size in open_))
-                self.ready.append((self.plan.seeds.index(unit.seed), left))
-        self.ready.sort(key=lambda item: item[0])
+                self.cost[left] = work(left, about)
+                self.ready.append(left)
+        self.ready.sort(key=lambda unit: (self.plan.seeds.index(unit.seed), -self.cost[unit]))
 
     def _settled(self, key: Key) -> bool:
         cell = self.known.cells.get(key)
@@ -286,9 +284,11 @@ class Run:
 
     def _take(self, worker: _Worker, kind: str, content: Any) -> None:
         if kind == "set":
-            if self.known.sets.get(content.name) != content:
-                self.journal.append(content)
-            self._add_units(content.name, content.vectors)
+            about, labels = content
+            self.labels[about.name] = labels
+            if self.known.sets.get(about.name) != about:
+                self.journal.append(about)
+            self._add_units(about)
         elif kind == "began":
             worker.since = time.monotonic()
         elif kind == "cell":

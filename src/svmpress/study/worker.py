@@ -2,15 +2,15 @@
 
 A worker is given names of sets (train the teacher, say what it is) and units of work, and answers with messages:
 
-    ("set", SetRecord)      the teacher is in the cache
-    ("began", None)         the rows are loaded: from now on the limit counts
-    ("cell", Cell)          a model was built and measured
-    ("end", reason)         the order is carried out; a reason where a method cannot do the set
-    ("bad", sentence)       the caller's input is at fault
-    ("broke", text)         svmpress is at fault, with the traceback
+    ("set", (SetRecord, labels))    the teacher is in the cache; what it answers on the test rows
+    ("began", None)                 the rows are loaded: from now on the limit counts
+    ("cell", Cell)                  a model was built and measured
+    ("end", reason)                 the order is carried out; a reason where a method cannot do the set
+    ("bad", sentence)               the caller's input is at fault
+    ("broke", text)                 svmpress is at fault, with the traceback
 
-It keeps the set that it used last, so orders about the same set follow each other cheaply. Ctrl-C is left to the
-parent; when the parent is gone, so is the worker.
+It keeps the sets that it used last, up to a gibibyte of rows. Ctrl-C is left to the parent; when the parent is gone, so
+is the worker.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import __version__
+from svmpress.arrays import is_csr
 from svmpress.errors import SvmpressError
 from svmpress.study import sets
 from svmpress.study.plan import Unit
@@ -39,6 +40,7 @@ from svmpress.study.records import DONE, Cell, SetRecord
 from svmpress.study.task import Built, NotApplicable, StudyMethod, Task
 
 _TIMED_ROWS = 1_000
+_KEPT_BYTES = 2**30
 _REPEATS = (3, 25)
 _TIMING_SECONDS = 0.25
 """Repeat a prediction at least and at most so often, and in between until so much time has gone."""
@@ -53,7 +55,15 @@ class Source:
     rows: int | None = None
 
 
-def describe(task: Task) -> SetRecord:
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A unit of work, and what the teacher of its set answers on the test rows."""
+
+    unit: Unit
+    teacher_labels: NDArray[Any]
+
+
+def describe(task: Task, teacher_labels: NDArray[Any]) -> SetRecord:
     """Return what Table 1 says of a set."""
     return SetRecord(
         name=task.name,
@@ -64,7 +74,7 @@ def describe(task: Task) -> SetRecord:
         vectors=task.teacher.n_vectors,
         C=task.C,
         gamma=task.gamma,
-        accuracy=_share(task.teacher.predict(task.X_test), task.y_test),
+        accuracy=_share(teacher_labels, task.y_test),
         train_seconds=_short(task.train_seconds),
     )
 
@@ -142,11 +152,10 @@ class Worker:
         self, source: Source, methods: dict[str, StudyMethod], threads: int, send: Callable[[tuple[str, Any]], None]
     ) -> None:
         self.source, self.methods, self.threads, self.send = source, methods, threads, send
-        self._task: Task | None = None
-        self._teacher_labels: NDArray[Any] | None = None
+        self._tasks: dict[str, Task] = {}
 
-    def obey(self, order: str | Unit) -> None:
-        """Carry out one order and say so."""
+    def obey(self, order: str | Order) -> None:
+        """Carry out one order, the name of a set or a unit of work, and say so."""
         try:
             reason = self._train(order) if isinstance(order, str) else self._build(order)
             self.send(("end", reason))
@@ -156,26 +165,36 @@ class Worker:
             self.send(("broke", traceback.format_exc()))
 
     def _load(self, name: str) -> Task:
-        if self._task is None or self._task.name != name:
-            self._task = self._teacher_labels = None  # not two sets in memory
-            self._task = sets.task(self.source.folder, self.source.teachers, name, self.source.rows)
-        return self._task
+        """Return a set from memory, or load it and forget the oldest ones that there is no room for."""
+        task = self._tasks.pop(name, None)
+        if task is None:
+            task = sets.task(self.source.folder, self.source.teachers, name, self.source.rows)
+            room = _KEPT_BYTES - _bytes(task)
+            while self._tasks and sum(map(_bytes, self._tasks.values())) > room:
+                del self._tasks[next(iter(self._tasks))]
+        self._tasks[name] = task
+        return task
 
     def _train(self, name: str) -> str:
-        self.send(("set", describe(self._load(name))))
+        task = self._load(name)
+        labels = task.teacher.predict(task.X_test)
+        self.send(("set", (describe(task, labels), labels)))
         return ""
 
-    def _build(self, unit: Unit) -> str:
+    def _build(self, order: Order) -> str:
+        unit = order.unit
         task = self._load(unit.set)
-        if self._teacher_labels is None:
-            self._teacher_labels = task.teacher.predict(task.X_test)
         self.send(("began", None))
         try:
             for built in self.methods[unit.method].build(task, unit.sizes, unit.seed):
-                self.send(("cell", measure(task, built, self._teacher_labels, unit.method, unit.seed, self.threads)))
+                self.send(("cell", measure(task, built, order.teacher_labels, unit.method, unit.seed, self.threads)))
         except NotApplicable as e:
             return str(e)
         return ""
+
+
+def _bytes(task: Task) -> int:
+    return sum(X.data.nbytes if is_csr(X) else X.nbytes for X in (task.X, task.X_test))
 
 
 def serve(orders: Connection, source: Source, methods: dict[str, StudyMethod], threads: int) -> None:
