@@ -194,6 +194,8 @@ def test_dmoz_is_explained_and_links_lead_to_figures(records):
     assert "DMOZ" in text
     assert set(re.findall(r"\((pictures/[^)]*\.png)\)", text)) == {f"pictures/{k.name}.png" for k in figures.KINDS}
     assert "![" not in page(records, figures=None)
+    assert "](method.md)" not in text
+    assert "](method.md)" in page(records, docs=True)
 
 
 def test_publish(records, tmp_path, monkeypatch):
@@ -273,5 +275,5 @@ def test_the_committed_page_is_that_of_the_committed_records():
     committed = Records.load(path)
     assert len(committed.done()) > 50
     text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
-    assert text == page(committed, command="python benchmarks/study_report.py")
+    assert text == page(committed, docs=True, command="python benchmarks/study_report.py")
     assert path.stat().st_size + sum(p.stat().st_size for p in (ROOT / "docs" / "figures").iterdir()) < 5_000_000

@@ -27,7 +27,7 @@ examples:
   svmpress study --out study --report
 """
 
-_QUICK_LIMIT = 30.0
+_QUICK_LIMIT = 60.0
 
 
 def _list(kind: Callable[[str], Any], what: str) -> Callable[[str], tuple[Any, ...]]:
@@ -68,7 +68,7 @@ def add(commands: Any) -> None:
     )
     p.add_argument("--seeds", type=_list(int, "whole numbers"), metavar="LIST", help="random states (default: 0,1,2)")
     p.add_argument("--rows", type=int, metavar="N", help="training rows of each set at most, drawn at random")
-    p.add_argument("--quick", action="store_true", help="few rows, two sizes, one seed, half a minute for each model")
+    p.add_argument("--quick", action="store_true", help="few rows, two sizes, one seed, a minute for each model")
     p.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core); each gets cores / N threads")
     p.add_argument(
         "--limit",

@@ -33,7 +33,7 @@ def publish(
     *,
     folder: str = "figures",
     draw: bool = True,
-    link: bool = False,
+    docs: bool = False,
     command: str = "",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Published:
@@ -48,8 +48,8 @@ def publish(
         Of the figures, relative to the page.
     draw : bool
         Whether to draw them; without matplotlib the page is written without, and the result says so.
-    link : bool
-        Whether the page shows figures that are not drawn now, because they are there already.
+    docs : bool
+        Whether the page is one of the project: it links to others, and to figures that are there if not drawn now.
     command : str
         What the page says that writes it.
     progress : callable, optional
@@ -65,7 +65,7 @@ def publish(
             pictures = _draw(records, target.parent / folder, progress)
         except MissingExtraError as e:
             note = f"figures are left out: {e}"
-    text = page(records, figures=folder if pictures or link else None, command=command)
+    text = page(records, figures=folder if pictures or docs else None, docs=docs, command=command)
     with replacing(target) as (file,):
         file.write(text.encode())
     return Published(target, tuple(pictures), note)

@@ -10,6 +10,7 @@ so the page says what the records say, whoever that pleases.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
@@ -38,7 +39,7 @@ _SAME_PROGRAM = (FULL, OURS, "auto-libsvm", "dlib-pair")
 _WIDTH = 120
 
 
-def page(records: Records, *, figures: str | None = "figures", command: str = "") -> str:
+def page(records: Records, *, figures: str | None = "figures", docs: bool = False, command: str = "") -> str:
     """Return the page, in Markdown.
 
     Parameters
@@ -46,6 +47,8 @@ def page(records: Records, *, figures: str | None = "figures", command: str = ""
     records : Records
     figures : str, optional
         Folder of the figures, relative to the page; None: without them.
+    docs : bool
+        Whether the page lies among the other pages of the project and may link to them.
     command : str
         What writes this page, for its first line.
     """
@@ -60,13 +63,20 @@ def page(records: Records, *, figures: str | None = "figures", command: str = ""
         *_losses(records, found, figures),
         *_dlib(records, found),
         *_details(records, found, figures),
+        "## Run it yourself",
+        "```text\nsvmpress study --data DIR --out OUT            the whole study; stop and start it as you like\n"
+        "svmpress study --data DIR --out OUT --quick    its shape, in minutes\n```",
+        "DIR holds the sets as NPZ files; [cli.md](cli.md#study) has the options. Without `--data`, sets that OpenML "
+        "or scikit-learn serve are fetched.",
     ]
+    if not docs:
+        parts = [re.sub(r"\[(\w+\.md)\]\([^)]*\)", r"`docs/\1` of svmpress", part) for part in parts]
     return "\n\n".join(map(_wrapped, parts)) + "\n"
 
 
 def _wrapped(part: str) -> str:
     """Return a paragraph or a list in lines of at most :data:`_WIDTH`; tables, titles and pictures as they are."""
-    if part.startswith(("|", "#", "!")):
+    if part.startswith(("|", "#", "!", "`" * 3)):
         return part
     lines = (
         textwrap.fill(line, _WIDTH, subsequent_indent="  " * line.startswith("- "), break_long_words=False,
@@ -111,7 +121,8 @@ def _what_was_run(records: Records) -> list[str]:
         f"Methods: {'; '.join(label(m) for m in (FULL, *methods))}.",
         "Each model is judged on the test rows, which no method sees. (Scores on them were looked at while svmpress "
         "was developed; they are not wholly untouched.) *Same answer* is the share of test rows on which a model "
-        "answers as the full SVM does. A kernel evaluation costs one multiply-add a feature, an output one a vector. "
+        "answers as the full SVM does. Multiply-adds of a prediction are one for each feature of each vector "
+        "(of sparse rows: for each non-zero, on average) and one for each coefficient that is not zero. "
         "Build times contain everything from the trained SVM, or from the rows where a method trains its own, to the "
         "small model; times of prediction are the best of several runs over 1,000 test rows in one batch.",
     ]
