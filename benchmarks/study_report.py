@@ -28,7 +28,13 @@ def main() -> None:
     args = parser.parse_args()
     with Bars() as progress:
         done = publish(
-            Records.load(args.records), PAGE, draw=not args.no_figures, docs=True, command=COMMAND, progress=progress
+            Records.load(args.records),
+            PAGE,
+            draw=not args.no_figures,
+            docs=True,
+            suffixes=(".png", ".pdf"),
+            command=COMMAND,
+            progress=progress,
         )
     print(done.page, *done.pictures, sep="\n")
 

@@ -76,7 +76,7 @@ def _point(cells: Sequence[Cell]) -> Point:
 
 
 def at(curve: Curve, size: float) -> Point | None:
-    """Return the point nearest to a size, if it is near: within a tenth, or one vector.
+    """Return the point nearest to a size, if it is near: within a tenth.
 
     Examples
     --------
@@ -87,8 +87,7 @@ def at(curve: Curve, size: float) -> Point | None:
     if not curve:
         return None
     best = min(curve, key=lambda p: abs(math.log(p.size / size)))
-    near = abs(best.size - size) <= 1 or max(best.size, size) <= _NEAR * min(best.size, size)
-    return best if near else None
+    return best if max(best.size, size) <= _NEAR * min(best.size, size) else None
 
 
 def sets_of(records: Records) -> list[str]:

@@ -71,7 +71,7 @@ class Kind:
 
 
 KINDS = (
-    Kind("figure3", "vectors", "vectors", ("lars-svm", "reduced-svm", "cvm", "auto"), 0.45),
+    Kind("figure3", "vectors", "vectors", ("lars-svm", "reduced-svm", "cvm", "auto"), 1.0),
     Kind(
         "figure3-peers",
         "vectors",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,7 @@ def publish(
     folder: str = "figures",
     draw: bool = True,
     docs: bool = False,
+    suffixes: Sequence[str] = (".png", ".pdf", ".svg"),
     command: str = "",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Published:
@@ -50,6 +51,8 @@ def publish(
         Whether to draw them; without matplotlib the page is written without, and the result says so.
     docs : bool
         Whether the page is one of the project: it links to others, and to figures that are there if not drawn now.
+    suffixes : sequence of str
+        Formats of the figures; the page shows PNG and links to PDF.
     command : str
         What the page says that writes it.
     progress : callable, optional
@@ -62,7 +65,7 @@ def publish(
     note = ""
     if draw:
         try:
-            pictures = _draw(records, target.parent / folder, progress)
+            pictures = _draw(records, target.parent / folder, suffixes, progress)
         except MissingExtraError as e:
             note = f"figures are left out: {e}"
     text = page(records, figures=folder if pictures or docs else None, docs=docs, command=command)
@@ -71,13 +74,15 @@ def publish(
     return Published(target, tuple(pictures), note)
 
 
-def _draw(records: Records, folder: Path, progress: Callable[[str, int, int], None] | None) -> list[Path]:
+def _draw(
+    records: Records, folder: Path, suffixes: Sequence[str], progress: Callable[[str, int, int], None] | None
+) -> list[Path]:
     steps = len(figures.KINDS) + 1
     written = []
     for i, kind in enumerate(figures.KINDS):
         if progress is not None:
             progress("figures", i, steps)
-        paths = [folder / f"{kind.name}.{form}" for form in ("png", "svg", "pdf")]
+        paths = [folder / f"{kind.name}{suffix}" for suffix in suffixes]
         folder.mkdir(parents=True, exist_ok=True)
         figures.draw(records, kind, *paths)
         written += paths

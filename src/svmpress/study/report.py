@@ -23,6 +23,7 @@ from svmpress.study.tables import (
     cost_table,
     dmoz_note,
     gaps_table,
+    percent,
     points_of,
     share,
     table,
@@ -93,10 +94,7 @@ def _text(lines: Sequence[str]) -> str:
 def _figure(folder: str | None, name: str, title: str) -> list[str]:
     if folder is None:
         return []
-    return [
-        f"![{title}]({folder}/{name}.png)",
-        f"({title}; also as [PDF]({folder}/{name}.pdf) and [SVG]({folder}/{name}.svg).)",
-    ]
+    return [f"![{title}]({folder}/{name}.png)", f"({title}. For papers: [PDF]({folder}/{name}.pdf).)"]
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -130,7 +128,8 @@ def _what_was_run(records: Records) -> list[str]:
         most = max(r for r in rows if r is not None)
         sentences.append(
             f"This was a quick run: at most {most:,} training rows of each set and {most // 2:,} test rows, drawn at "
-            "random with seed 0. Its numbers are not those of the whole sets."
+            "random with seed 0. Its numbers are not those of the whole sets: one of so few test rows is "
+            f"{100 / min(s.test for s in records.sets.values()):.2f} points."
         )
     if runs:
         sentences.append(
@@ -317,8 +316,7 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
             cells += ["none is close", ""]
         else:
             cells += [f"{best[0].multiply_adds:,.0f} ({best[0].size:,})", label(best[1])]
-        loses = best is not None and (ours is None or best[0].multiply_adds < ours.multiply_adds)
-        rows.append([*cells, "**loses**" if loses else "wins" if ours else ""])
+        rows.append([*cells, _verdict(ours, best[0] if best else None)])
     head = ["set", "svmpress", "best other", "which", "svmpress"]
     return [
         "**In multiply-adds for an accuracy that is close.** The cheapest model of each that is close to the full "
@@ -331,6 +329,15 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
             figures, "figure3-time", "Accuracy against the measured time of 1,000 predictions; the star is the full SVM"
         ),
     ]
+
+
+def _verdict(ours: Point | None, theirs: Point | None) -> str:
+    """Say who needs fewer multiply-adds."""
+    if ours is None:
+        return "" if theirs is None else "**loses**"
+    if theirs is None or ours.multiply_adds < theirs.multiply_adds:
+        return "wins"
+    return "**loses**" if theirs.multiply_adds < ours.multiply_adds else "equal"
 
 
 def _lost_time(records: Records, found: Curves) -> list[str]:
@@ -359,7 +366,7 @@ def _dlib(records: Records, found: Curves) -> list[str]:
         for theirs in found.get((name, "dlib"), []):
             ours = at(found.get((name, "dlib-pair"), []), theirs.size)
             if ours is not None and ours.size == theirs.size:
-                accuracy = [f"{100 * p.accuracy:.2f} ± {100 * p.spread:.2f}" for p in (theirs, ours)]
+                accuracy = [percent(p) for p in (theirs, ours)]
                 seconds = [f"{p.build_seconds:.3g}" for p in (theirs, ours)]
                 rows.append([name, theirs.size, *accuracy, *seconds])
     if not rows:

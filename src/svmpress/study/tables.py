@@ -23,8 +23,8 @@ def row(cells: Iterable[object]) -> str:
     return f"| {' | '.join(str(cell) for cell in cells)} |"
 
 
-def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> list[str]:
-    r"""Return a table, numbers to the right.
+def table(head: Sequence[str], rows: Iterable[Iterable[object]], *, left: int = 1) -> list[str]:
+    r"""Return a table, the first ``left`` columns to the left and numbers to the right.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> list[str]:
     |---|--:|
     | magic | 15216 |
     """
-    return [row(head), f"|---{'|--:' * (len(head) - 1)}|", *(row(cells) for cells in rows)]
+    return [row(head), f"{'|---' * left}{'|--:' * (len(head) - left)}|", *(row(cells) for cells in rows)]
 
 
 def share(ratio: float) -> str:
@@ -86,11 +86,16 @@ def accuracy_table(records: Records, found: Curves, name: str) -> list[str]:
     return table(head, rows)
 
 
+def percent(point: Point) -> str:
+    """Return the accuracy of a point, with the deviation over seeds if there are several."""
+    spread = f" ± {100 * point.spread:.2f}" if point.seeds > 1 else ""
+    return f"{100 * point.accuracy:.2f}{spread}"
+
+
 def _accuracy(records: Records, found: Curves, name: str, method: str, ratio: float) -> str:
     point = points_of(found, records, name, method, ratio)
     if point is not None:
-        spread = f" ± {100 * point.spread:.2f}" if point.seeds > 1 else ""
-        return f"{100 * point.accuracy:.2f}{spread}"
+        return percent(point)
     size = max(1, round(ratio * records.sets[name].vectors))
     cells = [c for c in records.cells.values() if (c.set, c.method, c.size) == (name, method, size)]
     return _STATUS_TEXT[cells[0].status] if cells and cells[0].status != SKIPPED else ""
@@ -127,7 +132,7 @@ def gaps_table(records: Records) -> list[str]:
         there = [name for name in names if any(c.set == name for c in cells)]
         where = ", ".join(f"{name} ({_span([c for c in cells if c.set == name])})" for name in there)
         rows.append([label(method), _STATUS_TEXT[status], where, notes.replace("|", "\\|")])
-    return table(["method", "", "sets (sizes)", "why"], rows) if rows else []
+    return table(["method", "", "sets (sizes)", "why"], rows, left=4) if rows else []
 
 
 def _span(cells: Sequence[Cell]) -> str:
