@@ -22,7 +22,7 @@ that grows by a row. Spans are nested, so the distance never grows. Other kernel
 **All together.** L-BFGS on V, through ``kernel.gram`` and ``kernel.pullback``, never worse than its start.
 
 One path of starts serves all sizes. Its memory is a few arrays of the size of the support vectors; its time for each
-vector is some ten passes over them, and a descent is bounded by a number of operations.
+vector is a dozen passes over them, and a descent is bounded by a number of operations.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class ReducedSet:
     max_iter : int
         Iterations of the descent on all vectors; 0 keeps those that were found one at a time.
     fixed_point : int
-        Iterations for each vector that is added.
+        Iterations for each vector that is added. More bring it nearer, and the descent after them hardly at all.
     work : float
         Floating-point operations of a descent at most; ten iterations are always taken.
 
@@ -158,7 +158,7 @@ class ReducedSet:
     """
 
     max_iter: int = 100
-    fixed_point: int = 10
+    fixed_point: int = 4
     work: float = 4e12
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
