@@ -65,7 +65,13 @@ def test_a_start_that_is_not_chosen_changes_nothing(report):
 
 def test_a_gain_on_one_set_of_two_may_be_chance(report):
     page = report.page([*starts(0.0, 0.5, "magic"), *starts(1.0, 0.5, "letters")])
-    assert "gains +0.50 points (standard error 0.50): more than it costs, but not clearly more than chance" in page
+    assert "gains +0.50 points (standard error 0.50): not clearly more than chance" in page
+
+
+def test_the_regression_has_a_verdict_of_its_own(report):
+    page = report.page([*starts(2.0, 5.0), *starts(0.4, 0.5, "california")])
+    assert "Classifiers: the elastic net beside k-means and LARS gains +0.00 points" in page
+    assert "The regression: the elastic net beside k-means and LARS gains +0.60 points" in page
 
 
 def test_reduced_svm_is_compared_where_it_was_run(report):
