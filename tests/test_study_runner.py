@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from study_fakes import Breaks, CannotDo, Fake, Slow, two_moons
 from svmpress.errors import FormatError, InputError
 from svmpress.formats import load
-from svmpress.study.plan import RATIOS, Plan, paper_sizes, units
+from svmpress.study.plan import RATIOS, Plan, Unit, paper_sizes, units, work
 from svmpress.study.records import Cell, Journal, Records, SetRecord, to_line
 from svmpress.study.runner import cores, run
 from svmpress.study.worker import prediction_seconds
@@ -57,12 +57,20 @@ def test_units_share_a_path_or_have_a_size_each():
     assert [(u.method, u.seed, u.sizes) for u in found] == [
         ("full", 3, (50,)),
         ("path", 3, (2, 5)),
-        ("each", 3, (5,)),
-        ("each", 3, (2,)),
         ("path", 1, (2, 5)),
-        ("each", 1, (5,)),
+        ("each", 3, (2,)),
+        ("each", 3, (5,)),
         ("each", 1, (2,)),
+        ("each", 1, (5,)),
     ]
+
+
+def test_more_rows_and_vectors_are_more_work():
+    about = SetRecord("a", 100, 50, 10, 2, 40, 1.0, 0.1, 0.9, 1.0)
+    small = work(Unit("a", "auto", 0, (5,)), about)
+    assert work(Unit("a", "auto", 0, (5, 9)), about) > small
+    assert work(Unit("a", "auto", 0, (5,)), replace(about, train=200)) > small
+    assert work(Unit("a", "random", 0, (5,)), about) < small
 
 
 @pytest.mark.parametrize(

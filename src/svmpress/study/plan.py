@@ -118,7 +118,7 @@ class Unit:
 
 
 def work(unit: Unit, about: SetRecord) -> float:
-    """Return a rough guess of how much work a unit is, so that long ones can start first.
+    """Return a rough guess of how much work a unit is, in no unit of time; cheap ones are done first.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def work(unit: Unit, about: SetRecord) -> float:
 
 
 def units(plan: Plan, name: str, n_vectors: int, methods: Mapping[str, StudyMethod]) -> list[Unit]:
-    """Return the units of one set, the largest sizes of a seed first.
+    """Return the units of one set.
 
     Parameters
     ----------
@@ -152,4 +152,4 @@ def units(plan: Plan, name: str, n_vectors: int, methods: Mapping[str, StudyMeth
             else:
                 parts = [tuple(sizes)] if method.grows else [(size,) for size in sizes]
             found += [Unit(name, key, seed, part) for part in parts if part]
-    return sorted(found, key=lambda unit: (plan.seeds.index(unit.seed), -unit.sizes[-1], -len(unit.sizes)))
+    return found

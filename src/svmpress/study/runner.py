@@ -258,7 +258,7 @@ class Run:
     # -- orders --------------------------------------------------------------------------------------------
 
     def _hand_out(self) -> None:
-        """Teachers first, then units by seed, so that a run that is stopped early has something of everything."""
+        """Teachers first, then units by seed, cheap ones first: a run that is stopped has much of everything."""
         while self.waiting and (worker := self.pool.free()):
             worker.give(self.waiting.popleft())
         while self.ready and (worker := self.pool.free()):
@@ -274,7 +274,7 @@ class Run:
                 left = replace(unit, sizes=tuple(size for *_, size in open_))
                 self.cost[left] = work(left, about)
                 self.ready.append(left)
-        self.ready.sort(key=lambda unit: (self.plan.seeds.index(unit.seed), -self.cost[unit]))
+        self.ready.sort(key=lambda unit: (self.plan.seeds.index(unit.seed), self.cost[unit]))
 
     def _settled(self, key: Key) -> bool:
         cell = self.known.cells.get(key)
