@@ -52,7 +52,7 @@ ROWS = {"magic": 6000, "letters": 2500, "digits": 1347}
 CONTESTANTS = ("gp", "random", "grid")
 TRIALS, FINALISTS, SAMPLE = 20, 3, 1000
 METHODS = {"magic": Auto(work=2e9), "letters": Brief(steps=20, label_steps=8), "digits": Auto(work=2e9)}
-"""The compression of finalists and of the last model: ``auto``, kept short; with 26 classes even that takes too long."""
+"""The compression of finalists and of the last model: ``auto`` in short; with 26 classes that takes too long."""
 _GRID_C, _GRID_GAMMA = 2.0 ** np.arange(-1, 8, 2), 2.0 ** np.arange(-4, 3, 2)
 
 
@@ -172,7 +172,7 @@ def main() -> None:
         measure(args)
     found = records(RECORDS)
     print(table(found))
-    PAGE.write_text(page(found))
+    PAGE.write_text(page(PAGE.read_text(), found))
 
 
 if __name__ == "__main__":

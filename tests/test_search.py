@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -23,12 +24,13 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import svmpress
+import svmpress.compression
 from svmpress.auto import Auto
 from svmpress.budget import expansion_bytes
 from svmpress.errors import FormatError, InputError, MissingExtraError
 from svmpress.plots import ring_data
 from svmpress.train import held_out
-from svmpress.tuning import Goal, Point, Records, SearchStatus, Trial, draw_front
+from svmpress.tuning import Brief, Goal, Point, Records, SearchStatus, Trial, draw_front
 from svmpress.tuning.goal import crossing, rising
 from svmpress.tuning.records import PROTOCOL
 from svmpress.tuning.space import default_space, given_space
@@ -343,6 +345,8 @@ def test_another_score(rings):
         ({"estimator": SVC}, "must be an estimator"),
         ({"estimator": StandardScaler()}, "no classifier"),
         ({"validation": 1.0}, "between 0 and 1"),
+        ({"method": "magic"}, "unknown method"),
+        ({"layout": "wide"}, "unknown layout"),
     ],
 )
 def test_bad_arguments(change, message, rings):
@@ -416,6 +420,7 @@ def test_ctrl_c_without_storage_says_where_the_trials_are(rings):
 SCRIPT = """
 import sys
 import svmpress
+import svmpress.compression
 from svmpress.auto import Auto
 from svmpress.plots import ring_data
 svmpress.search(*ring_data(300, seed=1), min_accuracy=0.9, trials=400, finalists=1, sampler="random",
@@ -624,3 +629,25 @@ def test_optuna_keeps_its_voice(rings):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("page", ["README.md", "docs/search.md"])
+def test_the_code_of_the_pages_runs(page, rings, tmp_path, monkeypatch):
+    text = (Path(__file__).parents[1] / page).read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    monkeypatch.setitem(svmpress.compression.METHODS, "auto", Brief)  # the page does not depend on how it compresses
+    monkeypatch.chdir(tmp_path)
+    namespace = {"svmpress": svmpress, "X": rings[0], "y": rings[1]}
+    exec(compile(code.replace("0.97", "0.9"), page, "exec"), namespace)
+    assert namespace["result"].feasible
+    assert (tmp_path / "front.png").stat().st_size > 1000
+
+
+def test_brief_is_a_method(rings):
+    svc = SVC().fit(*rings)
+    result = svmpress.compress(svc, *rings, vectors=8, method=Brief())
+    assert result.model.n_vectors == 8
+    assert np.mean(result.model.predict(rings[0]) == svc.predict(rings[0])) > 0.9
+    again = svmpress.compress(svc, *rings, vectors=8, method=Brief())
+    np.testing.assert_array_equal(again.model.expansion.coef, result.model.expansion.coef)

@@ -176,7 +176,9 @@ def run(args: argparse.Namespace) -> Report:
     _check_outputs(args)
     if args.figure:
         check_figure(args.figure)
-    layout = args.layout if args.layout != "auto" else "libsvm" if form == "libsvm" else "shared"
+    layout = args.layout
+    if layout == "auto":
+        layout = "libsvm" if form == "libsvm" else "shared"
     with bars(args) as progress, _storage(args) as storage:
         outlier = args.task == "outlier"
         options = ReadOptions(labels=None if outlier else True, default_split="train")

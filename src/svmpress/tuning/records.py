@@ -153,7 +153,12 @@ class Records:
                 file.truncate(0)
                 records = cls(plain, [], file)
                 records._write({"svmpress_search": PROTOCOL, "search": plain})
-            yield records
+            try:
+                yield records
+            except Exception:
+                if not records.trials:  # nothing worth keeping: the search could not begin
+                    Path(path).unlink(missing_ok=True)
+                raise
 
     def append(self, trial: Trial) -> None:
         """Keep one more record, on the disk before this returns."""

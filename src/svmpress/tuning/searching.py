@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from svmpress import arrays
+from svmpress.compression import METHODS
 from svmpress.errors import InputError
 from svmpress.problem import Layout, Method, Progress
 from svmpress.tuning.finals import Finalist, best_point, gain_of, promised_size, ranked
@@ -133,7 +134,7 @@ def search(
     """
     begun = time.monotonic()
     goal = Goal(min_accuracy, max_vectors, max_bytes, max_latency, minimise)
-    _check_arguments(sampler, time_limit, trials=trials, finalists=finalists, rows=rows)
+    _check_arguments(sampler, time_limit, method, layout, trials=trials, finalists=finalists, rows=rows)
     estimator = SVC() if estimator is None else estimator
     X, y, kind = checked(estimator, X, y)
     name, metric = named_metric(scoring, kind, y)
@@ -170,7 +171,10 @@ def search(
         return run.finished(name, refit)
 
 
-def _check_arguments(sampler: str, time_limit: float | None, **counts: int) -> None:
+def _check_arguments(sampler: str, time_limit: float | None, method: str | Method, layout: str, **counts: int) -> None:
+    for what, name, known in (("method", method, METHODS), ("layout", layout, get_args(Layout))):
+        if isinstance(name, str) and name not in known:
+            raise InputError(f"unknown {what} {name!r}; choose one of {', '.join(known)}")
     if sampler not in get_args(Sampler):
         raise InputError(f"unknown sampler {sampler!r}; choose one of {', '.join(get_args(Sampler))}")
     for name, value in counts.items():
