@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from svmpress import arrays
 from svmpress.arrays import Rows
 from svmpress.errors import InputError
-from svmpress.hinge import exact_steps, fit_squared_hinge
+from svmpress.hinge import fit_squared_hinge
 from svmpress.kernels import Kernel, Sigmoid
 from svmpress.model import KernelExpansion
 from svmpress.select.path import Floats
@@ -51,6 +51,8 @@ _FINALISTS = 5
 """Candidates whose one-dimensional problems are solved exactly."""
 _AHEAD = 5
 """Steps whose fresh candidates are drawn together: a pass over the rows costs more than their columns."""
+_MOST_STEPS, _SLOPE_LEFT = 30, 1e-6
+"""Of the one-dimensional problems: Newton steps at most, and the part of the first slope at which they end."""
 _NO_DECREASE = 1e-12
 """A decrease below this part of the objective is rounding's."""
 
@@ -165,7 +167,10 @@ class _Path:
         self.kernel, self.X, self.Y, self.C = kernel, X, Y, C
         self.n_pool, self.n_fresh, self.rng, self.max_bytes = pool, fresh, rng, max_bytes
         n, M = Y.shape
-        self.members = [np.flatnonzero(column) for column in Y.T]
+        # the rows of all machines, one machine after the other: what all one-dimensional problems at once run over
+        self.machine, self.rows = np.nonzero(Y.T)
+        self.y = Y[self.rows, self.machine]
+        self.first = np.flatnonzero(np.diff(self.machine, prepend=-1))
         self.basis: list[int] = []
         self.coef = np.zeros((0, M))
         # with all residuals active, as they are within [-1, 1], the best constant is the mean label
@@ -244,24 +249,48 @@ class _Path:
 
     def _exact(self, which: NDArray[np.intp], h: Floats, q: Floats) -> tuple[int, Floats, float]:
         """Return the best of some candidates, its coefficients (M,), and by how much it lowers the objective."""
-        K = self.columns[:, which]
-        own = K[self.pool[which], np.arange(which.size)]
-        values = self.F[self.pool[which]] - self.intercept  # K_jB a, (f, M)
-        steps, decrease = np.zeros((which.size, self.Y.shape[1])), np.zeros(which.size)
-        for p, rows in enumerate(self.members):
-            t0 = -h[which, p] / q[which, p]  # the first Newton step
-            R = np.repeat(self.R[rows, p : p + 1], which.size, axis=1)
-            S = self.Y[rows, p : p + 1] * K[rows] * t0
-            q1, q2 = t0 * values[:, p], t0 * t0 * own
-            t = exact_steps(R, S, q1, q2, self.C)
-            fall = (
-                self.C * np.sum(np.maximum(R, 0) ** 2 - np.maximum(R - t * S, 0) ** 2, axis=0) - 2 * q1 * t - q2 * t * t
-            )
-            t, fall = np.where(fall > 0, t, 0.0), np.maximum(fall, 0.0)
-            steps[:, p] = t * t0
-            decrease += fall
-        best = int(np.argmax(decrease))
-        return int(which[best]), steps[best], float(decrease[best])
+        r = self.R[self.rows, self.machine]
+        before = np.maximum(r, 0) ** 2
+        best, coef, decrease = int(which[0]), np.zeros(self.Y.shape[1]), -np.inf
+        for j in which.tolist():
+            s = self.y * self.columns[self.rows, j]
+            value = self.F[self.pool[j]] - self.intercept  # K_jB a, (M,)
+            own = float(self.columns[self.pool[j], j])
+            t = self._minimum(r, s, value, own, h[j], q[j])
+            after = np.maximum(r - t[self.machine] * s, 0) ** 2
+            fall = self.C * self._sums(before - after) - 2 * value * t - own * t * t
+            total = float(np.sum(np.maximum(fall, 0)))
+            if total > decrease:
+                best, coef, decrease = j, np.where(fall > 0, t, 0.0), total
+        return best, coef, decrease
+
+    def _minimum(self, r: Floats, s: Floats, value: Floats, own: float, h: Floats, q: Floats) -> Floats:
+        """Return the coefficient of a candidate that is best for each machine, (M,).
+
+        Half the slope, ``value + own t - C Σ_i s_i max(0, r_i - t s_i)``, is piecewise linear and never falls: Newton's
+        method for its root, kept inside the bracket known so far. ``r`` and ``s`` are (Σ rows of a machine,).
+        """
+        t, low, high = -h / q, np.full_like(h, -np.inf), np.full_like(h, np.inf)
+        for _ in range(_MOST_STEPS):
+            left = r - t[self.machine] * s
+            pull = np.where(left > 0, s, 0.0)
+            slope = value + own * t - self.C * self._sums(pull * left)
+            searching = np.abs(slope) > _SLOPE_LEFT * np.abs(h)
+            if not searching.any():
+                break
+            low, high = np.where(slope < 0, t, low), np.where(slope > 0, t, high)
+            newton = t - slope / np.maximum(own + self.C * self._sums(pull * pull), np.finfo(np.float64).tiny)
+            inside = (newton > low) & (newton < high)
+            with np.errstate(invalid="ignore"):  # of an open bracket, which the step is always inside of
+                halfway = (low + high) / 2
+            t = np.where(searching, np.where(inside, newton, halfway), t)
+        return t
+
+    def _sums(self, of_rows: Floats) -> Floats:
+        """Return the sum over the rows of each machine, (M,)."""
+        sums = np.zeros(self.Y.shape[1])
+        sums[self.machine[self.first]] = np.add.reduceat(of_rows, self.first)
+        return sums
 
     def _join(self, candidate: int, t: Floats, decrease: float) -> None:
         self.basis.append(int(self.pool[candidate]))
