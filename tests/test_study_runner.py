@@ -193,6 +193,7 @@ def test_cells_hold_what_was_measured(data, tmp_path):
     assert cell.notes == "of no use"
     assert records.cells["moons", "full", 0, moons.vectors].status == "done"
     assert {line.split()[-1] for line in log.read_text().splitlines()} == {str(max(1, cores() // 2))}
+    assert seen[0] == ("training", 0, 1)
     assert seen[-1] == ("study", 13, 13)
     assert len(said) == 2 + 1 + 6
     assert records.runs[0].jobs == 2

@@ -154,6 +154,7 @@ def _draw_panel(panel: Any, records: Records, found: Curves, name: str, kind: Ki
         panel.annotate(
             "10 %", (0.1 * about.vectors, 0.02), xycoords=("data", "axes fraction"), xytext=(-3, 0),
             textcoords="offset points", color=_GREY, fontsize=8, ha="right",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
         )  # fmt: skip
     bottom = max(lowest, about.accuracy - kind.depth)
     best = max([about.accuracy, *(p.accuracy + p.spread for m in kind.methods for p in found.get((name, m), []))])

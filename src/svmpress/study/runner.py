@@ -340,8 +340,12 @@ class Run:
                 self._close(worker, UNFINISHED, f"not finished within {self.limit:g} s")
 
     def _show(self) -> None:
-        if self.progress is not None and self.cells:
+        if self.progress is None:
+            return
+        if self.cells:
             self.progress("study", len(self.cells) - len(self.missing), len(self.cells))
+        else:
+            self.progress("training", len(self.labels), len(self.plan.sets))
 
 
 def _large_first(name: str) -> int:
