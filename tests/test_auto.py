@@ -354,7 +354,7 @@ def test_a_chosen_width_is_that_of_the_model():
     y = np.sin(X[:, 0])
     svr = SVR(C=10, gamma=3.0, epsilon=0.01).fit(X, y)  # far too narrow for so smooth a function
     result = svmpress.compress(svr, X, y, vectors=6)
-    assert any(note.startswith("learning the kernel width: helps") for note in result.notes)
+    assert any(note.startswith("adopted: learning the kernel width") for note in result.notes)
     assert result.model.kernel.params["gamma"] < 2.0
 
 

@@ -42,7 +42,9 @@ from svmpress.select.starts import kmeans_centres, lars_rows
 
 _MOST_WORK = 2.5e12
 """Floating-point operations of one compression: a minute or two on two cores."""
-_LEAST_WORK = 1e12
+_LEAST_WORK = 1.5e12
+_MANY = 500
+"""Vectors from which on the work grows with their number, up to twice."""
 _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _WORTH_THREADS = 5e8
@@ -52,7 +54,7 @@ _CHEAP_START = 0.01
 _MOST_LARS = 1000
 """Vectors beyond which LARS is not tried as a start: its time grows with their square."""
 _HELPS, _CLEAR = 1.0, 2.0
-"""Standard errors by which the judge must prefer an addition before it is adopted, and a shorter descent before the
+"""Standard errors by which the judge must prefer another setting before it is adopted, and a shorter descent before the
 longer one is given up."""
 _FEW_ROWS = 50
 """Below this nothing is held out: a judge of so few rows knows nothing."""
@@ -135,7 +137,9 @@ class _Run:
         n, d = self.rows.shape
         self.width = float(self.rows.nnz / n) if arrays.is_csr(self.rows) else float(d)
         of_source = 200.0 * n * source.n_vectors * (self.width + 20)
-        self.work = self.wanted_work or float(np.clip(of_source, _LEAST_WORK, _MOST_WORK))
+        usual = float(np.clip(of_source, _LEAST_WORK, _MOST_WORK))
+        # a step costs more with more vectors: their number must not fall to nothing
+        self.work = self.wanted_work or usual * float(np.clip(self.m / _MANY, 1.0, 2.0))
 
     def _libsvm_mask(self) -> NDArray[np.bool_] | None:
         """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
@@ -392,7 +396,7 @@ class _Run:
             tried.append(f"{'the labels' if by_labels else 'the source'}, {steps} steps {peak.against(best)}")
             if peak.score > top.score:
                 top, chosen = peak, replace(choice, by_labels=by_labels, finish_steps=steps)
-        adopted = top.gain_over(best) > _HELPS
+        adopted = top is not best
         self.notes.append(f"{'adopted' if adopted else 'not adopted'}: a finish on margins of {', or of '.join(tried)}")
         return chosen if adopted else choice
 

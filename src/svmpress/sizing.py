@@ -23,32 +23,57 @@ class SizePoint:
         return f"{self.vectors} vectors: score {self.score:.4f} on held-out rows, {self.drop:+.4f} lost"
 
 
+_ENOUGH = 500
+"""Rows that judge a size by themselves; fewer are judged by several splits."""
+_SPLITS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """One split of the rows: what is compressed on the one part, who judges on the other, and the models so far."""
+
+    part: Problem
+    judge: Judge
+    reference: float
+    found: dict[int, Outcome]
+
+    @classmethod
+    def of(cls, problem: Problem, seed: int) -> _Trial:
+        assert problem.rows is not None
+        fit, held = split_rows(problem.rows.shape[0], seed)
+        problem, part = trusting_labels(problem, fit)
+        judge = Judge(problem, held)
+        reference = judge.reference if part is None else judge.of(part.source.expansion)
+        if part is None:
+            y = None if problem.y is None else problem.y[fit]
+            part = replace(problem, rows=arrays.take(problem.rows, fit), y=y)
+        return cls(part, judge, reference.score, {})
+
+    def score(self, outcome: Outcome) -> float:
+        return self.judge.of(outcome.expansion, outcome.decoder).score
+
+
 def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome | None, tuple[SizePoint, ...]]:
     """Return the smallest model that loses at most ``max_drop`` on held-out rows, and every size that was tried.
 
     Sizes double until one is good enough; bisection then narrows the last gap to a tenth. Each size starts from the
     next smaller result where the method can. With y the loss is that of a rehearsal against itself, since the source
-    has seen the held-out rows (:mod:`svmpress.rehearsal`). The size that is found is then made from the source on all
-    rows, and grown as long as even so it loses more than allowed.
+    has seen the held-out rows (:mod:`svmpress.rehearsal`). Where few rows are held out, the loss is the mean over
+    several splits: on one of them a size would be partly luck. The size that is found is then made from the source on
+    all rows, and grown as long as even so it loses more than allowed.
     """
     rows = problem.rows if problem.rows is not None else problem.source.expansion.vectors
     problem = replace(problem, rows=rows)
-    fit, held = split_rows(rows.shape[0], problem.seed)
-    problem, part = trusting_labels(problem, fit)
-    judge = Judge(problem, held)
-    reference = judge.reference if part is None else judge.of(part.source.expansion)
-    if part is None:
-        part = replace(problem, rows=arrays.take(rows, fit), y=None if problem.y is None else problem.y[fit])
+    few = split_rows(rows.shape[0], problem.seed)[1].size < _ENOUGH
+    trials = [_Trial.of(problem, problem.seed + 1000 * i) for i in range(_SPLITS if few else 1)]
+    reference = _mean([trial.reference for trial in trials])
     curve: dict[int, SizePoint] = {}
-    found: dict[int, Outcome] = {}
-
-    def judged(m: int, outcome: Outcome) -> SizePoint:
-        score = judge.of(outcome.expansion, outcome.decoder).score
-        return SizePoint(m, score, reference.score - score)
 
     def good(m: int) -> bool:
-        found[m] = _run(way, part, m, found)
-        curve[m] = judged(m, found[m])
+        for trial in trials:
+            trial.found[m] = _run(way, trial.part, m, trial.found)
+        score = _mean([trial.score(trial.found[m]) for trial in trials])
+        curve[m] = SizePoint(m, score, reference - score)
         return curve[m].drop <= max_drop
 
     n, low, m = problem.source.n_vectors, 0, 2
@@ -57,13 +82,18 @@ def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome
     m = _bisect(low, m, good) if m < n else m
     best = None
     while best is None and m < n:
-        made = _run(way, problem, m, found)
-        point = judged(m, made)
-        if point.drop <= max_drop:
+        made = _run(way, problem, m, trials[0].found)
+        score = _mean([trial.score(made) for trial in trials])
+        if reference - score <= max_drop:
             best = made
         else:
-            curve[m], m = point, m + max(1, m // 4)
+            curve[m] = SizePoint(m, score, reference - score)
+            m += max(1, m // 4)
     return best, tuple(curve[k] for k in sorted(curve))
+
+
+def _mean(scores: list[float]) -> float:
+    return sum(scores) / len(scores)
 
 
 def _bisect(low: int, high: int, good: Callable[[int], bool]) -> int:
