@@ -501,7 +501,7 @@ def test_progress_shows_the_best_so_far(rings):
     assert [done for _, done, _ in trials] == [0, 1, 2, 3, 4]
     assert "nothing yet" in trials[0][0]
     assert "vectors, 0." in trials[-1][0]
-    assert any(stage.startswith("finalists") for stage, _, _ in calls)
+    assert any(stage.startswith("finalist 1 (best") for stage, _, _ in calls)
 
 
 # ---------------------------------------------------------------------------------------------------------

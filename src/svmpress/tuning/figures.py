@@ -13,8 +13,9 @@ from typing import Any
 
 from svmpress.errors import InputError, MissingExtraError
 from svmpress.formats.files import replacing
+from svmpress.tuning.finals import best_point
 from svmpress.tuning.goal import Goal
-from svmpress.tuning.records import Records, Trial
+from svmpress.tuning.records import Point, Records, Trial
 from svmpress.tuning.result import SearchResult, front_of
 
 _BLUE, _VERMILLION, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
@@ -52,21 +53,23 @@ def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: s
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    if not isinstance(records, SearchResult | Records):
-        records = Records.load(records)
-    trials: Sequence[Trial] = records.trials
-    finalists: Sequence[Trial] = records.finalists
-    if isinstance(records, Records):
-        trials, goal, score_name = records.tried, Goal(**records.header["goal"]), records.header["score"]
-        limit = records.header["limit"]
+    if isinstance(records, SearchResult):
+        trials, finalists, goal = records.trials, records.finalists, records.goal
+        limit, features, score_name = records.limit, records.model.n_features, records.score_name
     else:
-        goal, score_name, limit = records.goal, records.score_name, records.goal.max_vectors
+        records = records if isinstance(records, Records) else Records.load(records)
+        trials, finalists, goal = tuple(records.tried), tuple(records.finalists), Goal(**records.header["goal"])
+        limit, features, score_name = (records.header[name] for name in ("limit", "features", "score"))
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     panel = figure.subplots()
-    _draw_points(panel, trials, finalists)
-    _draw_region(panel, goal, limit)
     panel.set_xscale("log")
+    panel.xaxis.set_major_formatter("{x:g}")
+    _draw_points(panel, trials, finalists)
+    best = best_point(finalists, goal, features)
+    if best is not None:
+        panel.scatter(*_place(best[1]), s=160, marker="*", color="black", label="the model", zorder=4)
+    _draw_region(panel, goal, limit)
     panel.set_xlabel("vectors")
     panel.set_ylabel(f"{score_name} on held-out rows")
     panel.set_title(str(goal), fontsize=10)
@@ -76,12 +79,16 @@ def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: s
         figure.savefig(file, format=kind, dpi=150, metadata=_UNDATED[kind])
 
 
+def _place(point: Point) -> tuple[int, float]:
+    return point.vectors, point.score
+
+
 def _draw_points(panel: Any, trials: Sequence[Trial], finalists: Sequence[Trial]) -> None:
     for some, style, label in (
-        (trials, {"s": 12, "marker": "o", "color": _BLUE, "alpha": 0.5}, "trials (sampled rows)"),
-        (finalists, {"s": 40, "marker": "^", "color": _VERMILLION}, "finalists (all rows)"),
+        (trials, {"s": 12, "marker": "o", "color": _BLUE, "alpha": 0.5}, "trials, brief compression"),
+        (finalists, {"s": 40, "marker": "^", "color": _VERMILLION}, "finalists, all rows"),
     ):
-        points = [(p.vectors, p.score) for t in some for p in t.curve]
+        points = [_place(p) for t in some for p in t.curve]
         if points:
             panel.scatter(*zip(*points, strict=True), label=label, zorder=3, **style)
     front = front_of([*trials, *finalists])
@@ -91,7 +98,8 @@ def _draw_points(panel: Any, trials: Sequence[Trial], finalists: Sequence[Trial]
             [p.vectors for p in front], [p.score for p in front], where="post", color=_GREY, label="front", zorder=2
         )
         high = max(p.score for p in front)
-        panel.set_ylim(low - 0.05 * (high - low or 1), high + 0.05 * (high - low or 1))
+        margin = 0.05 * ((high - low) or 1)
+        panel.set_ylim(low - margin, min(high + margin, 1.0 + margin / 5))
 
 
 def _draw_region(panel: Any, goal: Goal, limit: int | None) -> None:

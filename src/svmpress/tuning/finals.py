@@ -17,6 +17,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from svmpress.problem import Progress
 from svmpress.tuning.goal import Goal, crossing, rising
 from svmpress.tuning.records import Point, Trial
 from svmpress.tuning.workbench import Side, Workbench, mean_point, source_point
@@ -29,8 +30,8 @@ _STEP = 1.4
 class Finalist:
     """One finalist at work: trained SVMs, and the sizes that they were compressed to."""
 
-    def __init__(self, bench: Workbench, trial: Trial, goal: Goal, limit: int | None) -> None:
-        self._bench, self._goal = bench, goal
+    def __init__(self, bench: Workbench, trial: Trial, goal: Goal, limit: int | None, progress: Progress) -> None:
+        self._bench, self._goal, self._progress = bench, goal, progress
         self._sides: list[Side] = bench.sides(trial.params, all_rows=True)
         self.source = source_point(self._sides)
         self.top = self.source.vectors if limit is None else min(limit, self.source.vectors)
@@ -39,7 +40,7 @@ class Finalist:
     def meets(self, m: int) -> bool:
         """Compress to m vectors, and return whether that meets the goal."""
         if m not in self.points:
-            models = [self._bench.compressed(s.source, s.rows, m, None).model for s in self._sides]
+            models = [self._bench.compressed(s.source, s.rows, m, self._progress).model for s in self._sides]
             self.points[m] = mean_point(models, [s.score(model) for s, model in zip(self._sides, models, strict=True)])
         return self._goal.is_met(self.points[m])
 

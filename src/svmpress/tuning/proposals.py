@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from svmpress.errors import MissingExtraError
 from svmpress.tuning.space import Parameter
@@ -86,7 +87,7 @@ def _sobol(space: Sequence[Parameter], number: int, seed: int) -> dict[str, Any]
 def _by_gaussian_process(space: Sequence[Parameter], seen: Sequence[Observation], seed: int) -> dict[str, Any]:
     import optuna
 
-    with _quiet(optuna):
+    with _quiet(optuna), threadpool_limits(limits=1):  # matrices of some dozen rows: threads only wait
         study = optuna.create_study(sampler=optuna.samplers.GPSampler(seed=seed, n_startup_trials=0))
         distributions = {p.name: _distribution(optuna, p) for p in space}
         for o in seen:

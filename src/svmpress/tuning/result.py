@@ -62,6 +62,8 @@ class SearchResult:
     finalists : tuple of Trial
     held_out : int
         Rows behind each score.
+    limit : int or None
+        The most vectors that the goal allows.
     seconds : float
         Of this call.
 
@@ -81,6 +83,7 @@ class SearchResult:
     trials: tuple[Trial, ...]
     finalists: tuple[Trial, ...]
     held_out: int
+    limit: int | None
     seconds: float
     notes: tuple[str, ...] = field(default=())
 
@@ -134,8 +137,7 @@ class SearchResult:
         return text.getvalue()
 
     def _met(self, point: Point) -> bool:
-        most = self.goal.max_vectors
-        return self.goal.is_met(point) and (most is None or point.vectors <= most)
+        return self.goal.is_met(point) and (self.limit is None or point.vectors <= self.limit)
 
 
 def _shown(value: Any) -> str:

@@ -152,6 +152,7 @@ def search(
     header = {
         "random_state": random_state,
         "data": digest(X, y),
+        "features": int(X.shape[1]),
         "estimator": described(estimator),
         "goal": asdict(goal),
         "space": [asdict(p) for p in parameters],
@@ -314,14 +315,12 @@ class _Search:
         for trial in trials:
             if self.records.finalists and time.monotonic() > self.clock.end:
                 return
-            self._report("finalists", len(self.records.finalists), self.n_finalists)
-            made = self._finalist(trial)
-            self.records.append(made)
+            self.records.append(self._finalist(trial))
 
     def _finalist(self, trial: Trial) -> Trial:
         begun = time.monotonic()
         try:
-            finalist = Finalist(self.bench, trial, self.goal, self.limit)
+            finalist = Finalist(self.bench, trial, self.goal, self.limit, self._finalist_progress())
         except TrainingError as e:
             return Trial(trial.number, "finalist", trial.params, 0, None, (), time.monotonic() - begun, str(e))
         if self.goal.min_accuracy is None:
@@ -364,6 +363,7 @@ class _Search:
             trials=tuple(tried),
             finalists=tuple(self.records.finalists),
             held_out=sum(held.size for _, held in self.bench.folds),
+            limit=self.limit,
             seconds=time.monotonic() - self.clock.begun,
             notes=made.notes,
         )
@@ -375,11 +375,17 @@ class _Search:
             self.progress(stage, done, total)
 
     def _report(self, stage: str, done: int, total: int) -> None:
-        """Report progress with the best so far: of finalists, else of trials."""
+        self._say(f"{stage} ({self._best_so_far()})", done, total)
+
+    def _finalist_progress(self) -> Progress:
+        """Return a progress callback for the compressions of the next finalist."""
+        number, best = len(self.records.finalists) + 1, self._best_so_far()
+        return lambda stage, done, total: self._say(f"finalist {number} ({best}): {stage}", done, total)
+
+    def _best_so_far(self) -> str:
+        """Return the best of finalists, else of trials, for people."""
         found = best_point(self.records.finalists or self.records.tried, self.goal, self.n_features)
-        best = "nothing yet"
-        if found is not None:
-            point = found[1]
-            short = "" if self.goal.is_met(point) else ", short of the goal"
-            best = f"best {point.vectors} vectors, {point.score:.4f}{short}"
-        self._say(f"{stage} ({best})", done, total)
+        if found is None:
+            return "nothing yet"
+        short = "" if self.goal.is_met(found[1]) else ", short of the goal"
+        return f"best {found[1].vectors} vectors, {found[1].score:.4f}{short}"
