@@ -281,6 +281,7 @@ def test_regressors_are_judged_by_r2(estimator, waves):
     assert result.feasible
     _, held = held_out(None, len(y), 0.2, 0)
     assert result.score_name == "r2"
+    assert "fewest vectors with r2 >= 0.8" in result.summary()
     assert result.score == pytest.approx(r2_score(y[held], result.model.predict(X[held])))
 
 
@@ -347,6 +348,7 @@ def test_another_score(rings):
         ({"validation": 1.0}, "between 0 and 1"),
         ({"method": "magic"}, "unknown method"),
         ({"layout": "wide"}, "unknown layout"),
+        ({"random_state": -1}, "random_state must be"),
     ],
 )
 def test_bad_arguments(change, message, rings):

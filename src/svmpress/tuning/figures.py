@@ -72,7 +72,7 @@ def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: s
     _draw_region(panel, goal, limit)
     panel.set_xlabel("vectors")
     panel.set_ylabel(f"{score_name} on held-out rows")
-    panel.set_title(str(goal), fontsize=10)
+    panel.set_title(goal.described(score_name), fontsize=10)
     panel.legend(loc="lower right", fontsize=9)
     kind = Path(path).suffix[1:].lower()
     with replacing(path) as (file,):

@@ -85,6 +85,10 @@ class Goal:
         return limits + ([] if seconds is None else [Budget(max_latency=seconds)])
 
     def __str__(self) -> str:
+        return self.described("accuracy")
+
+    def described(self, score: str) -> str:
+        """Return the goal in words, for a score of this name."""
         limits = []
         if self.max_vectors is not None:
             limits.append(f"at most {self.max_vectors:,} vectors")
@@ -93,9 +97,9 @@ class Goal:
         if self.max_latency is not None:
             limits.append(f"at most {self.max_latency:.3g} s per prediction")
         if self.min_accuracy is None:
-            return f"highest accuracy with {' and '.join(limits)}"
+            return f"highest {score} with {' and '.join(limits)}"
         least = {"vectors": "fewest vectors", "bytes": "fewest bytes", "latency": "fastest model"}[self.minimise]
-        return f"{least} with {' and '.join([f'accuracy >= {self.min_accuracy:g}', *limits])}"
+        return f"{least} with {' and '.join([f'{score} >= {self.min_accuracy:g}', *limits])}"
 
     def limit(self, source: KernelModel) -> int | None:
         """Return the most vectors that the limits allow a model of this shape; None if there are no limits."""
@@ -161,7 +165,7 @@ def crossing(curve: Sequence[Point], wanted: float) -> float | None:
     Examples
     --------
     >>> curve = [Point(4, 1, 0.8), Point(16, 1, 0.9)]
-    >>> crossing(curve, 0.85), crossing(curve, 0.95)
+    >>> round(crossing(curve, 0.85), 6), crossing(curve, 0.95)
     (8.0, None)
     """
     before: Point | None = None

@@ -108,7 +108,7 @@ class SearchResult:
         failed = sum(bool(t.error) for t in self.trials)
         params = ", ".join(f"{name}={_shown(value)}" for name, value in self.params.items())
         facts = {
-            "goal": self.goal,
+            "goal": self.goal.described(self.score_name),
             "vectors": f"{self.model.n_vectors:,} of {source.n_vectors:,}",
             self.score_name: f"{self.score:.4f} on {self.held_out:,} held-out rows",
             "parameters": params or "as given",

@@ -134,7 +134,7 @@ def search(
     """
     begun = time.monotonic()
     goal = Goal(min_accuracy, max_vectors, max_bytes, max_latency, minimise)
-    _check_arguments(sampler, time_limit, method, layout, trials=trials, finalists=finalists, rows=rows)
+    _check_arguments(sampler, time_limit, method, layout, random_state, trials=trials, finalists=finalists, rows=rows)
     estimator = SVC() if estimator is None else estimator
     X, y, kind = checked(estimator, X, y)
     name, metric = named_metric(scoring, kind, y)
@@ -172,7 +172,9 @@ def search(
         return run.finished(name, refit)
 
 
-def _check_arguments(sampler: str, time_limit: float | None, method: str | Method, layout: str, **counts: int) -> None:
+def _check_arguments(
+    sampler: str, time_limit: float | None, method: str | Method, layout: str, seed: int, **counts: int
+) -> None:
     for what, name, known in (("method", method, METHODS), ("layout", layout, get_args(Layout))):
         if isinstance(name, str) and name not in known:
             raise InputError(f"unknown {what} {name!r}; choose one of {', '.join(known)}")
@@ -181,6 +183,8 @@ def _check_arguments(sampler: str, time_limit: float | None, method: str | Metho
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"random_state must be a whole number of at least 0, not {seed!r}")
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
 

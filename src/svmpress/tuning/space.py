@@ -47,7 +47,7 @@ class Parameter:
 
     Examples
     --------
-    >>> Parameter("C", 1.0, 100.0).at(0.5)
+    >>> round(Parameter("C", 1.0, 100.0).at(0.5), 6)
     10.0
     """
 
