@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -208,6 +209,22 @@ def test_infeasible_is_said_and_the_closest_returned():
     assert result.status is SearchStatus.INFEASIBLE
     assert "comes closest" in result.summary()
     assert result.score == max(p.score for f in result.finalists for p in f.curve) < 0.99
+
+
+class Stingy:
+    """A compression that is worth nothing below some size: what trials promise is far too little."""
+
+    def run(self, problem, m, smaller=None):
+        outcome = Brief().run(problem, m)
+        if m >= 30:
+            return outcome
+        return replace(outcome, expansion=replace(outcome.expansion, coef=0 * outcome.expansion.coef))
+
+
+def test_a_promise_that_is_far_off_is_no_reason_to_give_up(rings):
+    result = svmpress.search(*rings, min_accuracy=0.9, **(QUICK | {"method": Stingy()}))
+    assert result.feasible
+    assert 30 <= result.model.n_vectors <= 33  # to within a tenth
 
 
 def test_cross_validation_means_over_folds(rings):
@@ -552,8 +569,6 @@ def test_the_figure_is_a_function_of_the_records(rings, tmp_path):
 
 def test_records_survive_json():
     trial = Trial(3, "trial", {"C": 1.5, "kernel": "rbf"}, 10, Point(7, 1, 0.9), (Point(2, 1, 0.5),), 0.1)
-    from dataclasses import asdict
-
     assert Trial.of(json.loads(json.dumps(asdict(trial)))) == trial
     failed = Trial(3, "trial", {"nu": 0.9}, 0, None, (), 0.1, "nu is infeasible")
     assert Trial.of(json.loads(json.dumps(asdict(failed)))) == failed

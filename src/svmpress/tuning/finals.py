@@ -22,9 +22,9 @@ from svmpress.tuning.goal import Goal, crossing, rising
 from svmpress.tuning.records import Point, Trial
 from svmpress.tuning.workbench import Side, Workbench, mean_point, source_point
 
-_MOST_SIZES = 7
-"""Compressions of one finalist."""
 _STEP = 1.4
+"""From the promised size to the next; further up sizes double."""
+_BISECTIONS = 5
 
 
 class Finalist:
@@ -54,11 +54,14 @@ class Finalist:
         if top < 1:
             return
         low, m = 0, min(max(1, math.ceil(promised)), top)
+        step = _STEP
         while not self.meets(m):
-            if m == top or len(self.points) >= _MOST_SIZES:
+            if m == top:
                 return
-            low, m = m, min(top, max(m + 1, math.ceil(_STEP * m)))
-        while m - low > max(1, m // 10) and len(self.points) < _MOST_SIZES:
+            low, m, step = m, min(top, max(m + 1, math.ceil(step * m))), 2.0
+        for _ in range(_BISECTIONS):
+            if m - low <= max(1, m // 10):
+                return
             middle = round(math.sqrt(low * m)) if low else math.floor(m / _STEP)
             middle = min(max(middle, low + 1), m - 1)
             low, m = (low, middle) if self.meets(middle) else (middle, m)
