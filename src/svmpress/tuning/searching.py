@@ -13,7 +13,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -160,7 +160,7 @@ def search(
         "validation": cv or validation,
         "rows": rows,
         "sampler": sampler,
-        "method": str(method),
+        "method": repr(method) if isinstance(method, str) or is_dataclass(method) else type(method).__name__,
         "layout": layout,
         "limit": _limit(goal, bench, first),
     }
