@@ -2,9 +2,9 @@
 
 Trials are cheap because they train on a sample and compress briefly, so their scores are not yet those of the model
 that will be delivered. A finalist trains on all rows that do not judge and calls :func:`svmpress.compress`. It begins
-at the size that its trial promised, goes up until the goal is met, and then down by bisection to within a tenth. A
-later finalist must first meet the goal with less than the best so far, and is dropped if it cannot: most cost one
-compression.
+at the size that its trial promised, goes up until the goal is met or nothing is gained any more, and then down by
+bisection to within a tenth. A later finalist must first meet the goal with less than the best so far, and is dropped
+if it cannot: most cost one compression.
 
 The best trial of the start is promoted early, if trials are sampled. What its score gained on all rows at the same
 sizes is the *gain* that trials are credited with from then on: an accuracy that all rows can reach is not asked of a
@@ -56,7 +56,8 @@ class Finalist:
         low, m = 0, min(max(1, math.ceil(promised)), top)
         step = _STEP
         while not self.meets(m):
-            if m == top:
+            if m == top or self._stalled():
+                self._source_itself(top)
                 return
             low, m, step = m, min(top, max(m + 1, math.ceil(step * m))), 2.0
         for _ in range(_BISECTIONS):
@@ -65,6 +66,16 @@ class Finalist:
             middle = round(math.sqrt(low * m)) if low else math.floor(m / _STEP)
             middle = min(max(middle, low + 1), m - 1)
             low, m = (low, middle) if self.meets(middle) else (middle, m)
+
+    def _stalled(self) -> bool:
+        """Return whether the last three sizes are no better than the best before them: more would cost a lot."""
+        scores = [self.points[m].score for m in sorted(self.points)]
+        return len(scores) > 3 and max(scores[-3:]) <= max(scores[:-3])
+
+    def _source_itself(self, top: int) -> None:
+        """Fall back to the SVM as it is, if that meets the goal and is small enough."""
+        if self.source.vectors <= top and self._goal.is_met(self.source):
+            self.points[self.source.vectors] = self.source
 
     def _below(self, best: Point, n_features: int) -> int:
         """Return the largest size of this source that costs less than the best so far."""
