@@ -16,7 +16,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "svmpress"
 
 LAYERS = [
-    {"errors"},
+    {"errors", "cores"},
     {"arrays"},
     {"kernels"},
     {"decoders"},

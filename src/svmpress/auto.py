@@ -42,7 +42,7 @@ from svmpress.select.starts import kmeans_centres, lars_rows
 
 _MOST_WORK = 2.5e12
 """Floating-point operations of one compression: a minute or two on two cores."""
-_LEAST_WORK = 1.5e12
+_LEAST_WORK = 8e11
 _MANY = 500
 """Vectors from which on the work grows with their number, up to twice."""
 _EVALUATION = 2e10
@@ -128,6 +128,8 @@ class _Run:
     trace: dict[str, tuple[TracePoint, ...]] = field(default_factory=dict)
     path: dict[str, SelectionPath] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    spent: float = 0.0
+    """Operations so far."""
 
     def __post_init__(self) -> None:
         source = self.problem.source.expansion
@@ -164,8 +166,8 @@ class _Run:
         solve = m**3 / 3 + m * m
         if self.mask is not None:
             solve = outputs * float(self.mask.sum(axis=0).mean()) ** 3 / 3
-        elif setting.relevance < 1:
-            solve *= outputs
+        elif setting.relevance < 1:  # a system for each output, put together from those of the classes
+            solve = outputs * (solve + 4 * np.sqrt(2 * outputs) * m * m)
         if setting.relevance < 1:  # most outputs hear of some rows only
             outputs = heard_outputs(self.n_outputs)
         optimiser = 60.0 * m * self.rows.shape[1]
@@ -174,6 +176,13 @@ class _Run:
     def _steps(self, part: float, n: int, setting: Setting, least: int, most: int) -> int:
         """Return how many iterations on n rows a part of the work buys."""
         return int(np.clip(part * self.work / self._operations(n, setting), least, most))
+
+    def _project(self, scene: Scene, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str) -> Refined:
+        """Fit by variable projection, and count the work."""
+        mask = self.mask if scene.targets.shape[1] == self.n_outputs else None
+        fit = scene.project(V, kernel, setting, steps, stage, mask)
+        self.spent += (fit.n_iter + 2) * self._operations(scene.n, setting)
+        return fit
 
     def is_small(self) -> bool:
         """Return whether an evaluation is so short that threads would wait for each other longer than they work."""
@@ -250,15 +259,16 @@ class _Run:
         narrow = choice.decoder is not None
         if narrow:
             whole, scene = whole.narrowed(), scene.narrowed()
-        steps = self._steps(0.3, scene.n, setting, 15, 200) if choice.steps is None else choice.steps
-        fit = scene.project(choice.vectors, choice.kernel, setting, steps, "descent", self.mask)
+        left = max(0.3, 1 - self.spent / self.work)  # what the search did not need goes into the descent
+        steps = self._steps(0.75 * left, scene.n, setting, 15, 300) if choice.steps is None else choice.steps
+        fit = self._project(scene, choice.vectors, choice.kernel, setting, steps, "descent")
         self.trace["descent"] = fit.trace
         if scene is not whole:
-            last = self._steps(0.1, n, setting, 3, 30)
-            fit = whole.project(fit.vectors, fit.kernel, setting, last, "all rows", self.mask)
+            last = self._steps(0.25 * left, n, setting, 3, 30)
+            fit = self._project(whole, fit.vectors, fit.kernel, setting, last, "all rows")
             self.trace["all rows"] = fit.trace
         if choice.ridge is not None:
-            fit = whole.project(fit.vectors, fit.kernel, replace(setting, ridge=choice.ridge), 0, "ridge", self.mask)
+            fit = self._project(whole, fit.vectors, fit.kernel, replace(setting, ridge=choice.ridge), 0, "ridge")
         if narrow:
             fit = whole.polish_rivals(fit, setting, choice.finish_steps, "finish")
             self.trace["finish"] = fit.trace
@@ -312,7 +322,7 @@ class _Run:
         steps = self._steps(0.03, scene.n, setting, 5, 20)
         tried = {}
         for name, V in self._starts(scene).items():
-            fit = scene.project(V, self.problem.source.kernel, setting, steps, f"start: {name}", self.mask)
+            fit = self._project(scene, V, self.problem.source.kernel, setting, steps, f"start: {name}")
             tried[name] = self._judged(judge, fit)
             self.trace[f"start: {name}"] = fit.trace
         best = max(tried, key=lambda name: tried[name].score)
@@ -324,7 +334,7 @@ class _Run:
         """Try one change of setting after the other, against as many steps without it, from the same vectors."""
         plain = None
         for ladder in self._ladders(scene):
-            steps = self._steps(0.03, scene.n, setting, 4, 20)
+            steps = self._steps(0.02, scene.n, setting, 4, 20)
             plain = plain or self._continued(scene, judge, best, setting, steps)
             top, chosen, tried = plain, setting, []
             for name, change in ladder:
@@ -341,7 +351,7 @@ class _Run:
         return plain or best, setting
 
     def _continued(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting, steps: int) -> _Tried:
-        fit = scene.project(at.fit.vectors, at.fit.kernel, setting, steps, "settings", self.mask)
+        fit = self._project(scene, at.fit.vectors, at.fit.kernel, setting, steps, "settings")
         return self._judged(judge, fit)
 
     def _ladders(self, scene: Scene) -> list[list[tuple[str, dict[str, Any]]]]:
@@ -359,7 +369,7 @@ class _Run:
 
     def _best_descent(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
         """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
-        total = self._steps(0.25, scene.n, setting, 12, 200)
+        total = self._steps(0.2, scene.n, setting, 12, 200)
         way, done = [(best, 0)], 0
         for steps in (total // 4, total // 4, total // 2):
             done += steps
@@ -384,13 +394,15 @@ class _Run:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""
         if scene.n_classes < 2:
             return choice
-        first = self._steps(0.02, scene.n, choice.setting, 3, 10)
+        dense = replace(choice.setting, relevance=1.0)  # all outputs hear of all rows
+        first = self._steps(0.02, scene.n, dense, 3, 10)
         top, chosen, tried = best, choice, []
         for by_labels in (False, True) if scene.labels is not None else (False,):
             at, done, way = best.fit, 0, []
             for steps in (first, first, 2 * first):
                 at = scene.polish(at, by_labels, choice.setting, steps, "finish", self.mask)
                 done += steps
+                self.spent += (steps + 2) * self._operations(scene.n, dense)
                 way.append((self._judged(judge, at), done))
             peak, steps = max(way, key=lambda judged: judged[0].score)
             tried.append(f"{'the labels' if by_labels else 'the source'}, {steps} steps {peak.against(best)}")
@@ -406,9 +418,10 @@ class _Run:
         if not scene.pairwise or self.mask is not None or classes is None or scene.n_classes < 4:
             return None
         setting = replace(choice.setting, relevance=1.0)
-        steps = self._steps(0.02, scene.n, setting, 5, 20)
-        fit = scene.narrowed().project(best.fit.vectors, best.fit.kernel, setting, steps, "one output a class", None)
+        steps = self._steps(0.01, scene.n, setting, 5, 20)
+        fit = self._project(scene.narrowed(), best.fit.vectors, best.fit.kernel, setting, steps, "one output a class")
         fit = scene.polish_rivals(fit, setting, 3 * steps, "one output a class")
+        self.spent += 3 * steps * self._operations(scene.n, setting)
         narrow = self._judged(judge, fit, Argmax(classes))
         if narrow.score < best.score:
             self.notes.append(f"one output a class: not used ({best.score:.4f} -> {narrow.score:.4f})")

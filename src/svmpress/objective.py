@@ -18,20 +18,24 @@ through ``kernel.pullback`` alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Array, Rows
+from svmpress.cores import side_by_side
 from svmpress.kernels import Kernel
 
 Floats = NDArray[np.float64]
+Result = TypeVar("Result")
 
-_STACK_BYTES = 2**24
+_WORTH_THREADS = 2e5
+"""Kernel values from which on groups are worth threads."""
+_STACK_BYTES = 2**26
 """Memory for systems that are solved together."""
 
 
@@ -229,6 +233,7 @@ class ProjectedError:
         every = [part.spread(part.weights) for group in self.groups for part in group.listeners]
         self._weights = np.stack([arrays.to_numpy(w) for w in every])  # (parts, M)
         self._W = self._here(self._weights)
+        self._large = len(self.groups) > 1 and n * start.shape[0] > _WORTH_THREADS
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
         mean_square = arrays.to_numpy(self._xp.mean(kernel.gram(sample, start) ** 2, axis=0))
@@ -274,27 +279,51 @@ class ProjectedError:
         xp = self._xp
         kept: dict[int, Array] = {}
         grams, moment = [], xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=xp.float64, device=self._device)
-        for group in self.groups:
-            for part, N, R in self._normal_equations(kernel, V, group, kept):
+        for parts in self._each(lambda group: self._normal_equations(kernel, V, group, kept), self.groups):
+            for part, N, R in parts:
                 grams.append(N)
                 moment = moment + part.spread(R * part.weights)
         coef, intercept = self._solve(xp.stack(grams), moment)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
-        for group in self.groups:
-            own = [(part, part.columns(coef), part.columns(intercept)) for part in group.listeners]
-            for block, X, K in self._blocks(kernel, V, group.rows, kept):
-                G = xp.zeros_like(K)
-                for part, A, b in own:
-                    R = xp.matmul(K[:: part.step, :], A) + b - part.targets_of(block)
-                    wR = R * part.weights
-                    value += float(xp.sum(R * wR))
-                    G[:: part.step, :] += xp.matmul(wR, A.T)
-                G *= 2 / self._scale
-                dV = dV + kernel.pullback(X, V, K, G)
-                if width:
-                    slope += kernel.pullback_gamma(X, V, K, G)
+        for error, direction, of_width in self._each(
+            lambda group: self._residuals(kernel, V, group, kept, coef, intercept, width), self.groups
+        ):
+            value, dV, slope = value + error, dV + direction, slope + of_width
         value += float(xp.sum(self._here(self._ridge) * coef * coef))
         return Projection(value / self._scale, dV, slope if width else None, coef, intercept)
+
+    def _each(self, function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
+        """Return the function of each item: on the host side by side, unless there is too little to do."""
+        if isinstance(self.targets, np.ndarray) and self._large:
+            return side_by_side(function, items)
+        return [function(item) for item in items]
+
+    def _residuals(
+        self,
+        kernel: Kernel,
+        V: Array,
+        group: _Group,
+        kept: dict[int, Array],
+        coef: Array,
+        intercept: Array,
+        width: bool,
+    ) -> tuple[float, Array, float]:
+        """Return a group's part of the error and of its derivatives with respect to V and γ (0 if not ``width``)."""
+        xp = self._xp
+        value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
+        own = [(part, part.columns(coef), part.columns(intercept)) for part in group.listeners]
+        for block, X, K in self._blocks(kernel, V, group.rows, kept):
+            G = xp.zeros_like(K)
+            for part, A, b in own:
+                R = xp.matmul(K[:: part.step, :], A) + b - part.targets_of(block)
+                wR = R * part.weights
+                value += float(xp.sum(R * wR))
+                G[:: part.step, :] += xp.matmul(wR, A.T)
+            G *= 2 / self._scale
+            dV = dV + kernel.pullback(X, V, K, G)
+            if width:
+                slope += kernel.pullback_gamma(X, V, K, G)
+        return value, dV, slope
 
     def _blocks(
         self, kernel: Kernel, V: Array, rows: slice, kept: dict[int, Array]
@@ -366,13 +395,14 @@ class ProjectedError:
             grams, R, ridge = grams[:, :-1, :-1], R[:-1, :], self._ridge
         size = grams.shape[1]
         flat = xp.reshape(grams, (grams.shape[0], -1))
-        together = max(1, _STACK_BYTES // (8 * size * size))
-        solutions = []
-        for first in range(0, self.n_outputs, together):
+        together = max(1, min(_STACK_BYTES // (8 * size * size), -(-self.n_outputs // 4)))
+
+        def solved(first: int) -> Array:
             some = slice(first, min(first + together, self.n_outputs))
             N = xp.reshape(xp.matmul(self._W[:, some].T, flat), (-1, size, size))
-            solutions.append(self._solve_ridged(N, R[:, some].T[:, :, None], ridge[:, some].T)[:, :, 0].T)
-        solution = xp.concat(solutions, axis=1)
+            return self._solve_ridged(N, R[:, some].T[:, :, None], ridge[:, some].T)[:, :, 0].T
+
+        solution = xp.concat(self._each(solved, range(0, self.n_outputs, together)), axis=1)
         return solution if self.fixed is None else xp.concat([solution, self.fixed[None, :]])
 
     def _part(self, grams: Array, p: int, active: NDArray[np.intp]) -> Array:

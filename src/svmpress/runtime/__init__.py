@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
+from svmpress.cores import threads
 from svmpress.decoders import pair_signs
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel, Linear
 from svmpress.runtime import packing
-from svmpress.runtime.cores import threads
 from svmpress.runtime.voting import Ballot
 
 if TYPE_CHECKING:

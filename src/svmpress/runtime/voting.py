@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.runtime.cores import threads
+from svmpress.cores import threads
 
 if TYPE_CHECKING:
     from svmpress.decoders import PairVote

@@ -1,0 +1,52 @@
+"""How many threads there are to use, and several things done at once on them.
+
+A small matrix product gains nothing from a second thread of BLAS, and often loses; several of them side by side gain.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def _default_threads() -> int:
+    said = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_THREADS = _default_threads()
+
+
+def threads() -> int:
+    """Return how many threads a computation uses at most, when not told otherwise."""
+    return _THREADS
+
+
+@lru_cache(maxsize=1)
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return the function of each item, in order, computed on all threads, with BLAS on one thread in each of them.
+
+    Examples
+    --------
+    >>> side_by_side(abs, [-1, 2, -3])
+    [1, 2, 3]
+    """
+    items = list(items)
+    if threads() == 1 or len(items) < 2:
+        return [function(item) for item in items]
+    with _blas().limit(limits=1), ThreadPoolExecutor(min(threads(), len(items))) as pool:
+        return list(pool.map(function, items))
