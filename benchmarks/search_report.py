@@ -51,12 +51,13 @@ def table(records: Records) -> str:
 
 
 def verdicts(records: Records) -> list[str]:
-    """Return, set by set, whether the medians are as they should be."""
+    """Return, set by set, whether the medians are as they should be, over the seeds that all contestants have."""
     cells, out = _cells(records), []
     for name in dict.fromkeys(r["set"] for r in records):
         if any((name, c) not in cells for c in NAMES):
             continue
-        gp, chance, grid = (_median(cells[name, c]) for c in NAMES)
+        common = set.intersection(*({r["seed"] for r in cells[name, c]} for c in NAMES))
+        gp, chance, grid = (_median([r for r in cells[name, c] if r["seed"] in common]) for c in NAMES)
         first = "at most as large as" if gp <= chance else "LARGER than"
         second = "smaller than" if gp < grid else "as large as" if gp == grid else "LARGER than"
         out.append(f"- **{name}**: {gp:g} vectors, {first} random search ({chance:g}), {second} the recipe ({grid:g}).")

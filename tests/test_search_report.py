@@ -47,6 +47,11 @@ def test_nothing_found_is_infinitely_large(report):
     assert "none" in report.table(records(gp=[None], random=[1], grid=[1]))
 
 
+def test_only_seeds_that_all_contestants_have_are_compared(report):
+    (said,) = report.verdicts(records(gp=[4, 4, 100, 100, 100], random=[5, 5], grid=[6, 6]))
+    assert said == "- **magic**: 4 vectors, at most as large as random search (5), smaller than the recipe (6)."
+
+
 def test_sets_that_are_not_complete_get_no_verdict(report):
     assert report.verdicts(records(gp=[4], random=[5])) == []
 
