@@ -58,7 +58,7 @@ class Task:
 
 TASKS = {
     "magic": Task(ratio=0.01, slow_rows=3804),
-    "letters": Task(ratio=0.1, slow_rows=1000),
+    "letters": Task(ratio=0.06, slow_rows=1000),
     "mnist": Task(ratio=0.01, slow_rows=150),
 }
 

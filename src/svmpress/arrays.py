@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from svmpress.cores import one_blas_thread
 from svmpress.errors import InputError, MissingExtraError
 
 Array = Any
@@ -283,15 +284,16 @@ def solve_positive(N: Array, R: Array) -> Array:
     """Solve ``N x = R`` for a symmetric positive definite N, (k, k) and (k, M), or a stack of such systems."""
     if not isinstance(N, np.ndarray):
         return namespace(N).linalg.solve(N, R)
-    if N.ndim == 2:
-        return _solve_positive(N, R)
-    return np.stack([_solve_positive(n, r) for n, r in zip(N, R, strict=True)])
-
-
-def _solve_positive(N: NDArray[np.float64], R: NDArray[np.float64]) -> NDArray[np.float64]:
-    # LAPACK itself: linalg.solve also estimates the condition number, which takes longer than the solution
-    _, x, info = linalg.lapack.dposv(N.T, R)
-    return x if info == 0 else linalg.lstsq(N, R, check_finite=False)[0]  # rounding made it indefinite
+    stack, sides = (N, R) if N.ndim == 3 else (N[None], R[None])
+    with one_blas_thread():
+        try:
+            factors = np.linalg.cholesky(stack)  # unlike SciPy's, it lets other threads run
+        except np.linalg.LinAlgError:  # rounding made one of them indefinite
+            x = np.stack([linalg.lstsq(n, r, check_finite=False)[0] for n, r in zip(stack, sides, strict=True)])
+        else:
+            solved = (linalg.lapack.dpotrs(c.T, r)[0] for c, r in zip(factors, sides, strict=True))
+            x = np.stack(list(solved))
+    return x if N.ndim == 3 else x[0]
 
 
 def take(X: Rows, rows: slice | NDArray[np.intp]) -> Rows:

@@ -42,7 +42,7 @@ from svmpress.select.starts import kmeans_centres, lars_rows
 
 _MOST_WORK = 2.5e12
 """Floating-point operations of one compression: a minute or two on two cores."""
-_LEAST_WORK = 8e11
+_LEAST_WORK = 1.5e12
 _MANY = 500
 """Vectors from which on the work grows with their number, up to twice."""
 _EVALUATION = 2e10
@@ -140,6 +140,8 @@ class _Run:
         self.width = float(self.rows.nnz / n) if arrays.is_csr(self.rows) else float(d)
         of_source = 200.0 * n * source.n_vectors * (self.width + 20)
         usual = float(np.clip(of_source, _LEAST_WORK, _MOST_WORK))
+        if self.problem.source.decoder.classes is None:  # values must be closer than what labels need
+            usual *= 2
         # a step costs more with more vectors: their number must not fall to nothing
         self.work = self.wanted_work or usual * float(np.clip(self.m / _MANY, 1.0, 2.0))
 
@@ -171,7 +173,7 @@ class _Run:
         if setting.relevance < 1:  # most outputs hear of some rows only
             outputs = heard_outputs(self.n_outputs)
         optimiser = 60.0 * m * self.rows.shape[1]
-        return n * (4 * m * self.width + 2 * m * m + 6 * m * outputs + 40 * m) + solve + optimiser
+        return n * (4 * m * self.width + 2 * m * m + 6 * m * outputs + 200 * m) + solve + optimiser
 
     def _steps(self, part: float, n: int, setting: Setting, least: int, most: int) -> int:
         """Return how many iterations on n rows a part of the work buys."""
@@ -181,7 +183,7 @@ class _Run:
         """Fit by variable projection, and count the work."""
         mask = self.mask if scene.targets.shape[1] == self.n_outputs else None
         fit = scene.project(V, kernel, setting, steps, stage, mask)
-        self.spent += (fit.n_iter + 2) * self._operations(scene.n, setting)
+        self.spent += (fit.n_iter + 1) * self._operations(scene.n, setting)
         return fit
 
     def is_small(self) -> bool:
@@ -334,6 +336,8 @@ class _Run:
         """Try one change of setting after the other, against as many steps without it, from the same vectors."""
         plain = None
         for ladder in self._ladders(scene):
+            if ladder[0][1].get("relevance", 0.0) > setting.relevance:
+                continue  # a smaller weight has been adopted
             steps = self._steps(0.02, scene.n, setting, 4, 20)
             plain = plain or self._continued(scene, judge, best, setting, steps)
             top, chosen, tried = plain, setting, []
@@ -358,9 +362,9 @@ class _Run:
         """Return the changes of setting to try; along each ladder only as far as they help."""
         ladders: list[list[tuple[str, dict[str, Any]]]] = []
         if scene.pairwise and 8 * scene.n_classes * self.m**2 < self.problem.max_bytes:
-            weights = (0.1, 0.01, 0.001) if self.mask is None else (0.001,)
             name = "weight {:g} for rows of neither class of a pair"
-            ladders.append([(name.format(weight), {"relevance": weight}) for weight in weights])
+            ways = ((0.01, 0.001), (0.1,)) if self.mask is None else ((0.001,),)
+            ladders += [[(name.format(weight), {"relevance": weight}) for weight in way] for way in ways]
         kernel = self.problem.source.kernel
         if kernel.width_matters and kernel.params["gamma"] > 0:
             ladders.append([("learning the kernel width", {"width": True})])
@@ -395,7 +399,7 @@ class _Run:
         if scene.n_classes < 2:
             return choice
         dense = replace(choice.setting, relevance=1.0)  # all outputs hear of all rows
-        first = self._steps(0.02, scene.n, dense, 3, 10)
+        first = self._steps(0.01, scene.n, dense, 3, 10)
         top, chosen, tried = best, choice, []
         for by_labels in (False, True) if scene.labels is not None else (False,):
             at, done, way = best.fit, 0, []

@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 
 from svmpress import arrays
 from svmpress.kernels import Kernel
-from svmpress.objective import ExpansionObjective, Floats, Parameters, ProjectedError
+from svmpress.objective import ExpansionObjective, Floats, Parameters, ProjectedError, Projection
 
 Progress = Callable[[int, int], None]
 
@@ -242,27 +242,37 @@ def variable_projection(
     kernel0 = kernel or objective.kernel
     xp, device = arrays.namespace(objective.targets), arrays.device_of(objective.targets)
     domain, shape = _Domain(kernel0), vectors.shape
-    first = objective.value_and_grad(xp.asarray(np.ascontiguousarray(vectors), device=device), kernel0)
+    first = objective.value_and_grad(
+        xp.asarray(np.ascontiguousarray(vectors), device=device), kernel0, width=learn_width
+    )
     scale = _vector_scale(arrays.to_numpy(first.coef))
     log_gamma = np.log(kernel0.params["gamma"]) if learn_width else 0.0
+    x0 = (np.asarray(vectors, dtype=np.float64) / scale).ravel()
+    x0 = np.append(x0, 0.0) if learn_width else x0
+    known = [(x0, first)]  # where the optimiser starts, and then the best point so far: neither is computed again
 
     def unpack(x: Floats) -> tuple[Floats, Kernel]:
         V = domain.into((x[: vectors.size].reshape(shape) * scale).ravel()).reshape(shape)
         return V, kernel0.with_gamma(float(np.exp(log_gamma + x[-1]))) if learn_width else kernel0
 
+    def projection(x: Floats) -> Projection:
+        found = next((p for at, p in known if np.array_equal(at, x)), None)
+        if found is None:
+            V, k = unpack(x)
+            found = objective.value_and_grad(xp.asarray(V, device=device), k, width=learn_width)
+            if found.value < known[-1][1].value:
+                known[1:] = [(x.copy(), found)]
+        return found
+
     def function(x: Floats) -> tuple[float, Floats]:
-        V, k = unpack(x)
-        p = objective.value_and_grad(xp.asarray(V, device=device), k, width=learn_width)
+        p = projection(x)
         dV = domain.back(x[: vectors.size], (arrays.to_numpy(p.vectors) * scale).ravel())
-        return p.value, np.append(dV, p.gamma * k.params["gamma"]) if p.gamma is not None else dV
+        return p.value, np.append(dV, p.gamma * unpack(x)[1].params["gamma"]) if p.gamma is not None else dV
 
     watch = _Watcher(function, max_iter, max_seconds, progress, None)
-    x0 = (np.asarray(vectors, dtype=np.float64) / scale).ravel()
-    x0 = np.append(x0, 0.0) if learn_width else x0
     watch(x0)
     status = _minimise(watch, x0, "L-BFGS-B", max_iter, tol)
-    V, k = unpack(watch.best)
-    p = objective.value_and_grad(xp.asarray(V, device=device), k)
+    (V, k), p = unpack(watch.best), projection(watch.best)
     A, b = arrays.to_numpy(p.coef), arrays.to_numpy(p.intercept)
     return Refined(k, V, A, b, p.value, tuple(watch.trace), status, watch.n_iter)
 
