@@ -141,8 +141,13 @@ def test_the_readme_runs(tmp_path, capsys):
         np.testing.assert_array_equal(labels, load(tmp_path / "small.svmpress").predict(X_test))
 
 
+def test_the_code_of_the_method_page_runs(tmp_path):
+    with ran(ROOT / "docs" / "method.md", tmp_path, None) as namespace:
+        assert len(namespace["path"]) == 15
+
+
 def test_every_page_with_code_is_run():
-    tried = {"README.md", "docs/add-a-kernel.md", "docs/add-a-format.md"}
+    tried = {"README.md", "docs/add-a-kernel.md", "docs/add-a-format.md", "docs/method.md"}
     assert {name_of(p) for p in PAGES if {"python", "pycon", "console"} & {b.language for b in blocks(p)}} == tried
 
 
