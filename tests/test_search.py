@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_digits
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -33,6 +35,7 @@ from svmpress.plots import ring_data
 from svmpress.train import held_out
 from svmpress.tuning import Brief, Goal, Point, Records, SearchStatus, Trial, draw_front
 from svmpress.tuning.goal import crossing, rising
+from svmpress.tuning.proposals import Observation, propose
 from svmpress.tuning.records import PROTOCOL
 from svmpress.tuning.space import default_space, given_space
 
@@ -200,6 +203,35 @@ def test_sizes_are_limited(rings):
     assert result.feasible
     with pytest.raises(InputError, match="max_bytes=8 is too small"):
         svmpress.search(*rings, max_bytes=8, **QUICK)
+
+
+@pytest.mark.parametrize("goal", [Goal(max_vectors=2), Goal(min_accuracy=0.9, max_vectors=2)], ids=str)
+def test_the_svm_itself_says_nothing_about_a_limit(goal, monkeypatch):
+    """Ten digits by two vectors: every SVM beats its compressions, and is above the limit."""
+    X, y = load_digits(return_X_y=True)
+    proposals = []
+
+    def noted(space, seen, number, **how):
+        proposals.append(seen)
+        return propose(space, seen, number, **how)
+
+    monkeypatch.setattr("svmpress.tuning.searching.propose", noted)
+    limits = {"min_accuracy": goal.min_accuracy, "max_vectors": goal.max_vectors}
+    result = svmpress.search(X[:400] / 16, y[:400], **limits, **QUICK)
+    for trial in result.trials:
+        assert trial.source.score > max(p.score for p in trial.curve)
+        assert trial.source.vectors > 2
+    best = [rising(t.curve)[-1] for t in result.trials]
+    if goal.min_accuracy is None:
+        wanted = [(-p.score, None) for p in best]
+    else:
+        wanted = [(math.log2(p.vectors), goal.min_accuracy - p.score) for p in best]
+    for seen in proposals:
+        assert [(o.value, o.violation) for o in seen] == goal.shaped(wanted[: len(seen)])
+    assert len(proposals[-1]) == 3
+    (finalist,) = result.finalists
+    assert finalist.number == max(range(4), key=lambda i: (best[i].score, -i))
+    assert result.feasible == (goal.min_accuracy is None)
 
 
 def test_infeasible_is_said_and_the_closest_returned():
@@ -593,8 +625,6 @@ def test_records_survive_json():
 @pytest.mark.torch
 def test_proposals_go_where_it_is_small_and_feasible():
     """The best point is on the edge of the feasible region; the best of all values lies outside of it."""
-    from svmpress.tuning.proposals import Observation, propose
-
     space = given_space(SVC(), {"C": (0.01, 100.0), "gamma": (0.01, 100.0)})
 
     def value_and_violation(params):
@@ -614,8 +644,6 @@ def test_proposals_go_where_it_is_small_and_feasible():
 
 @pytest.mark.torch
 def test_proposals_depend_on_their_arguments_only():
-    from svmpress.tuning.proposals import Observation, propose
-
     space = given_space(SVC(), {"C": (0.1, 10.0), "kernel": ["rbf", "poly"], "degree": (2, 5)})
     seen = [
         Observation(propose(space, [], i, sampler="random", seed=0), float(i % 5), None) for i in range(1, 12)

@@ -93,21 +93,24 @@ def best_point(finalists: Sequence[Trial], goal: Goal, n_features: int) -> tuple
     return max(points, key=lambda tp: (tp[1].score, -tp[1].vectors), default=None)
 
 
-def ranked(trials: Sequence[Trial], goal: Goal, gain: float) -> list[Trial]:
-    """Return the trials that did not fail, the most promising first: feasible ones by value, then by violation."""
+def ranked(trials: Sequence[Trial], goal: Goal, gain: float, limit: int | None) -> list[Trial]:
+    """Return the trials that did not fail, the most promising first: feasible ones by value, then by violation.
+
+    ``limit`` is the most vectors that the goal allows, here and below; None if there is no such limit.
+    """
     good = [t for t in trials if t.source is not None]
 
     def key(trial: Trial) -> tuple[float, float]:
-        value, violation = goal.observed(trial.whole_curve, gain)
+        value, violation = goal.observed(trial.curve_within(limit), gain)
         return (0.0, value) if violation is None or violation <= 0 else (violation, 0.0)
 
     return sorted(good, key=key)
 
 
-def promised_size(trial: Trial, goal: Goal, gain: float) -> float:
+def promised_size(trial: Trial, goal: Goal, gain: float, limit: int | None) -> float:
     """Return the size at which a trial's curve meets the goal; where it never does, that of its best score."""
     assert goal.min_accuracy is not None
-    curve = rising(trial.whole_curve)
+    curve = rising(trial.curve_within(limit))
     best = max(curve, key=lambda p: (p.score, -p.vectors))
     return crossing(curve, goal.min_accuracy - gain) or best.vectors
 

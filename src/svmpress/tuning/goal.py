@@ -1,7 +1,7 @@
 """What a search is for, and what a curve of sizes says about it.
 
 A trial at some C and gamma yields a curve: sizes ``m_1 < m_2 < ...`` and the score of the compressed model at each,
-with the uncompressed machine as its last point. From it the Gaussian processes are given
+with the uncompressed machine as its last point unless that is above a limit. From it the Gaussian processes are given
 
     minimise size       value      log2 m*, where m* is the size at which the curve first reaches ``min_accuracy``
                         violation  ``min_accuracy`` less the best score of the curve: feasible at 0 or below

@@ -74,6 +74,17 @@ class Trial:
             points = [p for p in points if p.vectors < self.source.vectors] + [self.source]
         return tuple(points)
 
+    def curve_within(self, limit: int | None) -> tuple[Point, ...]:
+        """Return the whole curve without what has more vectors than the goal allows: the SVM itself, mostly.
+
+        Examples
+        --------
+        >>> trial = Trial(0, "trial", {}, 10, Point(50, 1, 0.9), (Point(2, 1, 0.6),), 0.1)
+        >>> [p.vectors for p in trial.curve_within(None)], [p.vectors for p in trial.curve_within(4)]
+        ([2, 50], [2])
+        """
+        return tuple(p for p in self.whole_curve if limit is None or p.vectors <= limit)
+
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Trial:
         """Return the record that was written as this object."""

@@ -12,7 +12,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -268,7 +268,7 @@ class _Search:
             if number and time.monotonic() > self.clock.trials_end:
                 return
             if number == STARTUP and self.bench.sampled and not self.records.finalists:
-                self._promote(ranked(self.records.tried, self.goal, 0.0)[:1])
+                self._promote(ranked(self.records.tried, self.goal, 0.0, self.limit)[:1])
             self.records.append(self._trial(number, self._proposal(number)))
         if all(t.error for t in self.records.tried):
             raise InputError(f"no SVM could be trained: {self.records.tried[-1].error}")
@@ -277,10 +277,15 @@ class _Search:
     def _proposal(self, number: int) -> dict[str, Any]:
         if number == 0 or not self.space:
             return dict(self.first)
-        gain, good = self.gain, [t for t in self.records.tried if t.source is not None]
-        observed = self.goal.shaped([self.goal.observed(t.whole_curve, gain) for t in good])
+        good = [t for t in self.records.tried if t.source is not None]
+        observed = self.goal.shaped(self._observed(good))
         seen = [Observation(t.params, *values) for t, values in zip(good, observed, strict=True)]
         return propose(self.space, seen, number, sampler=self.sampler, seed=self.bench.seed)
+
+    def _observed(self, trials: Sequence[Trial]) -> list[tuple[float, float | None]]:
+        """Return what trials say about the goal: by the sizes that it allows, whatever the SVM itself is worth."""
+        gain = self.gain
+        return [self.goal.observed(t.curve_within(self.limit), gain) for t in trials]
 
     def _trial(self, number: int, params: dict[str, Any]) -> Trial:
         begun = time.monotonic()
@@ -297,20 +302,20 @@ class _Search:
         """Return the largest size to read: within the limit, below the SVM's own, and not hopelessly large."""
         most = n_vectors if self.limit is None else min(self.limit, n_vectors)
         if self.goal.min_accuracy is not None:
-            seen = [promised_size(t, self.goal, self.gain) for t in self._feasible()]
+            seen = [promised_size(t, self.goal, self.gain, self.limit) for t in self._feasible()]
             most = min([max(1, most // 2 if self.limit is None else most), *(math.ceil(_HOPELESS * m) for m in seen)])
         return max(1, most)
 
     def _feasible(self) -> list[Trial]:
         """Return the trials that meet the goal, as far as trials can tell."""
         good = [t for t in self.records.tried if t.source is not None]
-        return [t for t in good if (self.goal.observed(t.whole_curve, self.gain)[1] or 0.0) <= 0]
+        return [t for t, (_, missed) in zip(good, self._observed(good), strict=True) if (missed or 0.0) <= 0]
 
     # ---- finalists --------------------------------------------------------------------------------------
 
     def try_finalists(self) -> None:
         """Try the best trials again until there are enough finalists, or the time is up."""
-        order = ranked(self.records.tried, self.goal, self.gain)
+        order = ranked(self.records.tried, self.goal, self.gain, self.limit)
         promoted = {f.number for f in self.records.finalists}
         best = order[: self.n_finalists]
         self._promote([t for t in best if t.number not in promoted])
@@ -332,7 +337,7 @@ class _Search:
         else:
             best = best_point(self.records.finalists, self.goal, self.n_features)
             beat = best[1] if best is not None and self.goal.is_met(best[1]) else None
-            finalist.smallest(promised_size(trial, self.goal, self.gain), beat, self.n_features)
+            finalist.smallest(promised_size(trial, self.goal, self.gain, self.limit), beat, self.n_features)
         curve = tuple(finalist.points[m] for m in sorted(finalist.points))
         rows = max(fit.size for fit, _ in self.bench.folds)
         return Trial(
