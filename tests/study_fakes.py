@@ -5,6 +5,7 @@ Worker processes import this module to unpickle them.
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from svmpress.errors import MissingExtraError
 from svmpress.study.records import Cell, Records, RunRecord, SetRecord
 from svmpress.study.task import Built, NotApplicable, Task
 
@@ -78,6 +80,20 @@ class CannotDo(Fake):
     def build(self, task, sizes, seed):
         raise NotApplicable("needs three classes")
         yield
+
+
+@dataclass(frozen=True)
+class Lacks(Fake):
+    """Needs a module that is not installed."""
+
+    module: str = "no_such_module"
+
+    def build(self, task, sizes, seed):
+        try:
+            importlib.import_module(self.module)
+        except ImportError as e:
+            raise MissingExtraError("this method", "no-such-package", "study") from e
+        yield from super().build(task, sizes, seed)
 
 
 def two_moons(folder: Path, name: str = "moons", n: int = 120) -> Path:

@@ -250,6 +250,11 @@ def test_a_study_on_the_command_line(tmp_path, capsys):
         (["--sizes", "1,x"], "not a list of whole numbers"),
         (["--sets", "magic", "--ratios", "2"], "between 0 and 1"),
         (["--sets", "magic"], "there is no data set magic"),
+        (["--sets", "magic", "--limit", "0"], "more than 0, not 0"),
+        (["--sets", "magic", "--limit", "nan"], "more than 0, not nan"),
+        (["--sets", "magic", "--limit=-1", "--quick"], "more than 0, not -1"),
+        (["--sets", "magic", "--seeds=-1"], "from 0 to 2**32 - 1, not -1"),
+        (["--sets", "magic", "--quick", "--rows", "0"], "rows must be at least 2"),
     ],
 )
 def test_bad_arguments(tmp_path, capsys, argv, sentence):

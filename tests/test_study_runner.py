@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from study_fakes import Breaks, CannotDo, Fake, Slow, two_moons
+from study_fakes import Breaks, CannotDo, Fake, Lacks, Slow, two_moons
 from svmpress.errors import FormatError, InputError
 from svmpress.formats import load
 from svmpress.study.plan import RATIOS, Plan, Unit, paper_sizes, units, work
 from svmpress.study.records import Cell, Journal, Records, SetRecord, to_line
 from svmpress.study.runner import cores, run
-from svmpress.study.worker import prediction_seconds
+from svmpress.study.worker import prediction_seconds, revision
 
 # ---------------------------------------------------------------------------------------------------------
 # Plans
@@ -81,6 +81,9 @@ def test_more_rows_and_vectors_are_more_work():
         ({"sizes": (0,)}, "at least 1"),
         ({"ratios": (1.5,)}, "between 0 and 1"),
         ({"rows": 1}, "rows must be at least 2"),
+        ({"seeds": (0, -1)}, "from 0 to"),
+        ({"seeds": (2**32,)}, "from 0 to"),
+        ({"sizes": ()}, "at least one of the sizes"),
     ],
 )
 def test_bad_plans(changes, sentence):
@@ -148,6 +151,40 @@ def test_bad_records(tmp_path):
 def test_two_studies_do_not_write_to_one_file(tmp_path):
     with Journal(tmp_path / "a.jsonl"), pytest.raises(InputError, match="another study"):
         Journal(tmp_path / "a.jsonl")
+
+
+def test_a_line_that_another_process_is_writing_is_not_cut_off(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(to_line(CELL)[:9])
+    lock = Journal._lock
+
+    def late(journal):  # the other process ends its line and goes, just before the lock is ours
+        path.write_bytes(to_line(CELL))
+        lock(journal)
+
+    monkeypatch.setattr(Journal, "_lock", late)
+    with Journal(path):
+        assert path.read_bytes() == to_line(CELL)
+
+
+def test_old_records_are_read_and_lack_the_new_fields(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"kind":"run","started":"2026-11-15T14:39:18+00:00","version":"0.1.0","python":"3.12.3","numpy":"2.5.2",'
+        '"sklearn":"1.9.1","cores":16,"jobs":14,"threads":1,"predictor":"NumPy","limit":240.0}\n'
+        '{"kind":"set","name":"magic","train":9,"test":3,"features":2,"classes":2,"vectors":4,"C":30.0,"gamma":0.1,'
+        '"accuracy":0.8,"train_seconds":7.6}\n'
+        '{"kind":"cell","set":"magic","method":"dlib","seed":0,"size":2,"status":"skipped","notes":"binary only"}\n'
+    )
+    found = Records.load(path)
+    assert (found.runs[0].code, found.sets["magic"].digest) == (None, None)
+    (cell,) = found.cells.values()
+    assert (cell.code, cell.needs) == (None, None)
+    assert found.machines[cell.key] == (16, 14, 1, "NumPy")
+    magic = found.sets["magic"]
+    assert magic.same_data(replace(magic, digest="a"))
+    assert not replace(magic, digest="b").same_data(replace(magic, digest="a"))
+    assert not magic.same_data(replace(magic, train=10))
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -248,6 +285,56 @@ def test_what_cannot_be_done_is_skipped_with_the_reason(data, tmp_path):
     assert {(c.status, c.notes) for c in records.cells.values()} == {("skipped", "needs three classes")}
 
 
+def test_a_missing_module_skips_until_it_is_there(data, tmp_path):
+    records = go(PLAN, Lacks("lacks"), data, tmp_path / "out")
+    assert {(c.status, c.notes, c.needs) for c in records.cells.values()} == {
+        ("skipped", "this method needs no-such-package: pip install 'svmpress[study]'", "no_such_module")
+    }
+    assert all(c.settled(None) for c in records.cells.values())
+    assert not any(replace(c, needs="numpy").settled(None) for c in records.cells.values())
+
+
+def test_other_data_is_refused(data, tmp_path):
+    out = tmp_path / "out"
+    before = go(PLAN, Fake(), data, out)
+    assert before.sets["moons"].digest
+    with np.load(data / "moons.npz") as z:
+        parts = dict(z)
+    np.savez(data / "moons.npz", **{**parts, "X_test": parts["X_test"] + 1})
+    with pytest.raises(InputError, match="was trained on other rows or labels"):
+        go(PLAN, Fake(), data, out)
+    with pytest.raises(InputError, match=r"study.jsonl has records of the set moons with other rows.*another --out"):
+        go(PLAN, Fake(), data, out, teachers=tmp_path / "fresh")
+    assert Records.load(out / "study.jsonl").cells == before.cells
+
+
+def test_cells_name_the_revision_of_the_code(data, tmp_path):
+    records = go(PLAN, Fake(), data, tmp_path / "out")
+    assert {c.code for c in records.cells.values()} == {records.runs[0].code} == {revision()}
+
+
+def test_a_revision_is_that_of_the_package_only(tmp_path, monkeypatch):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    assert revision(package) is None
+
+    def git(*words):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        return subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    git("init")
+    git("commit", "--allow-empty", "-m", "of something else")
+    assert revision(package) is None
+    git("add", ".")
+    git("commit", "-m", "of the package")
+    assert revision(package) == git("rev-parse", "--short", "HEAD").strip()
+    (package / "__init__.py").write_text("1")
+    assert revision(package).endswith("-dirty")
+    monkeypatch.setenv("PATH", "")
+    assert revision(package) is None
+
+
 def test_rows_are_part_of_a_study(data, tmp_path):
     records = go(replace(PLAN, rows=60), Fake(), data, tmp_path / "out")
     assert (records.sets["moons"].train, records.sets["moons"].test) == (60, 30)
@@ -260,8 +347,9 @@ def test_bad_input(data, tmp_path):
         go(replace(PLAN, sets=("suns",)), Fake(), data, tmp_path / "out")
     with pytest.raises(InputError, match="jobs must be at least 1"):
         go(PLAN, Fake(), data, tmp_path / "out", jobs=0)
-    with pytest.raises(InputError, match="more than 0 seconds"):
-        go(PLAN, Fake(), data, tmp_path / "out", limit=0)
+    for limit in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="more than 0, not"):
+            go(PLAN, Fake(), data, tmp_path / "out", limit=limit)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot make the folder"):
         go(PLAN, Fake(), data, tmp_path / "file" / "out")

@@ -118,6 +118,43 @@ def test_the_teacher_of_other_data_is_refused(tmp_path, rng):
         sets.teacher(tmp_path / "cache", "magic", sets.Split(X, y, X, y))
 
 
+@pytest.mark.parametrize("part", ["X_train", "y_train", "X_test", "y_test"])
+def test_the_teacher_of_other_rows_or_labels_is_refused(tmp_path, part):
+    two_moons(tmp_path, "magic")
+    sets.task(tmp_path, tmp_path / "cache", "magic")
+    with np.load(tmp_path / "magic.npz") as z:
+        parts = dict(z)
+    changed = {**parts, part: parts[part][::-1]}
+    np.savez(tmp_path / "magic.npz", **changed)
+    with pytest.raises(InputError, match=r"magic.svmpress was trained on other rows or labels.*magic.json"):
+        sets.task(tmp_path, tmp_path / "cache", "magic")
+    facts = tmp_path / "cache" / "magic.json"
+    facts.write_text(json.dumps({k: v for k, v in json.loads(facts.read_text()).items() if k != "digest"}))
+    assert sets.task(tmp_path, tmp_path / "cache", "magic").name == "magic"  # an old cache has no digest
+
+
+def test_a_digest_is_of_values_not_of_types(rng):
+    X, y = counts(rng), np.arange(60) % 3
+    first = sets.digest_of(sets.Split(X, y, X, y))
+    other = X.astype(np.float32)
+    other.indices, other.indptr = other.indices.astype(np.int64), other.indptr.astype(np.int64)
+    assert sets.digest_of(sets.Split(other, y, other, y.astype(np.int8))) == first
+    other.data[0] += 1
+    assert sets.digest_of(sets.Split(other, y, X, y)) != first
+    dense = X.toarray()
+    assert sets.digest_of(sets.Split(dense, y, dense, y)) == sets.digest_of(sets.Split(dense.T.copy().T, y, dense, y))
+
+
+def test_one_class_is_refused(tmp_path):
+    X = np.arange(8.0)[:, None]
+    np.savez(tmp_path / "one.npz", X_train=X, y_train=np.ones(8), X_test=X, y_test=np.arange(8) % 2)
+    with pytest.raises(InputError, match="the set one has one class only in its training rows"):
+        sets.load(tmp_path, "one")
+    np.savez(tmp_path / "rare.npz", X_train=X, y_train=np.arange(8) == 0, X_test=X, y_test=np.arange(8) % 2)
+    with pytest.raises(InputError, match="one class only in its 2 training rows that were drawn"):
+        sets.load(tmp_path, "rare", rows=2)
+
+
 def test_files_that_cannot_be_used(tmp_path):
     with pytest.raises(InputError, match=r"magic.npz is missing \(sets there: none\)"):
         sets.read(tmp_path, "magic")

@@ -118,7 +118,7 @@ def _run(args: argparse.Namespace, out: Path) -> Any:
             folder=folder,
             teachers=Path(args.teachers) if args.teachers else None,
             jobs=runner.cores() if args.jobs is None else args.jobs,
-            limit=args.limit or (_QUICK_LIMIT if args.quick else None),
+            limit=_QUICK_LIMIT if args.quick and args.limit is None else args.limit,
             progress=progress,
             say=None if shows_bars else lambda text: remark(args, text),
         )
@@ -132,12 +132,13 @@ def _plan(args: argparse.Namespace, methods: Any) -> Any:
         raise InputError(f"unknown method {unknown[0]!r}; the study has {', '.join(methods)}")
     ratios, rows, seeds = args.ratios, args.rows, args.seeds
     if args.quick:
-        ratios = ratios or (None if args.sizes else QUICK_RATIOS)
-        rows, seeds = rows or QUICK_ROWS, seeds or (0,)
+        ratios = QUICK_RATIOS if ratios is None and args.sizes is None else ratios
+        rows = QUICK_ROWS if rows is None else rows
+        seeds = (0,) if seeds is None else seeds
     return Plan(
-        sets=args.sets or _sets_there(args),
-        methods=args.methods or tuple(methods),
-        seeds=seeds or (0, 1, 2),
+        sets=_sets_there(args) if args.sets is None else args.sets,
+        methods=tuple(methods) if args.methods is None else args.methods,
+        seeds=(0, 1, 2) if seeds is None else seeds,
         sizes=args.sizes,
         ratios=ratios,
         rows=rows,

@@ -57,6 +57,10 @@ class Plan:
         for what, some in (("sets", self.sets), ("methods", self.methods), ("seeds", self.seeds)):
             if not some or len(set(some)) < len(some):
                 raise InputError(f"name each of the {what} once, and at least one: {', '.join(map(str, some))}")
+        if not all(0 <= seed < 2**32 for seed in self.seeds):
+            raise InputError(f"seeds are whole numbers from 0 to 2**32 - 1, not {', '.join(map(str, self.seeds))}")
+        if self.sizes == () or self.ratios == ():
+            raise InputError("name at least one of the sizes or ratios, or leave the option out")
         if any(size < 1 for size in self.sizes or ()):
             raise InputError(f"sizes are numbers of vectors, at least 1, not {min(self.sizes or ())}")
         if any(not 0 < ratio < 1 for ratio in self.ratios or ()):

@@ -14,6 +14,7 @@ function of :class:`Records`.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Iterable
@@ -26,6 +27,8 @@ from svmpress.errors import FormatError, InputError
 
 Key = tuple[str, str, int, int]
 """Set, method, seed, size."""
+Machine = tuple[int, int, int, str]
+"""Cores, processes, threads of each, and what svmpress predicts with."""
 DONE, SKIPPED, UNFINISHED, FAILED = "done", "skipped", "unfinished", "failed"
 
 
@@ -47,6 +50,8 @@ class RunRecord:
         Training rows of each set at most.
     limit : float, optional
         Seconds that a unit of work may take.
+    code : str, optional
+        Revision of the code, where it is in a repository.
     """
 
     started: str
@@ -60,6 +65,12 @@ class RunRecord:
     predictor: str
     rows: int | None = None
     limit: float | None = None
+    code: str | None = None
+
+    @property
+    def machine(self) -> Machine:
+        """What times depend on, and cells of one study may differ in."""
+        return self.cores, self.jobs, self.threads, self.predictor
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,8 @@ class SetRecord:
         Support vectors of the teacher.
     C, gamma, accuracy, train_seconds : float
         Of the teacher, accuracy on the test rows.
+    digest : str, optional
+        Of rows and labels, see :attr:`svmpress.study.sets.Split.digest`.
     """
 
     name: str
@@ -87,6 +100,13 @@ class SetRecord:
     gamma: float
     accuracy: float
     train_seconds: float
+    digest: str | None = None
+
+    def same_data(self, other: SetRecord) -> bool:
+        """Return whether two records can be of the same rows: of records without a digest only the numbers tell."""
+        numbers = [(s.train, s.test, s.features, s.classes) for s in (self, other)]
+        digests = {s.digest for s in (self, other) if s.digest}
+        return numbers[0] == numbers[1] and len(digests) < 2
 
 
 @dataclass(frozen=True)
@@ -115,6 +135,10 @@ class Cell:
         Seconds, if it was not finished within them.
     notes : str
         The reason of any status but "done"; what a reader should know.
+    code : str, optional
+        Revision of the code, where it is in a repository.
+    needs : str, optional
+        The module whose absence is the reason of "skipped": once it is installed, the cell is open again.
     """
 
     set: str
@@ -133,6 +157,8 @@ class Cell:
     version: str | None = None
     limit: float | None = None
     notes: str = ""
+    code: str | None = None
+    needs: str | None = None
 
     @property
     def key(self) -> Key:
@@ -143,6 +169,8 @@ class Cell:
         """Return whether this need not be run again under a limit: what failed, or may finish now, is."""
         if self.status == UNFINISHED:
             return limit is not None and self.limit is not None and limit <= self.limit
+        if self.needs is not None:
+            return importlib.util.find_spec(self.needs) is None
         return self.status in (DONE, SKIPPED)
 
 
@@ -152,11 +180,15 @@ _KINDS: dict[str, type[Any]] = {"run": RunRecord, "set": SetRecord, "cell": Cell
 
 @dataclass(frozen=True)
 class Records:
-    """Everything that is known: runs, sets by name, cells by key."""
+    """Everything that is known: runs, sets by name, cells by key, and the machine of each cell.
+
+    A journal has one writer at a time, which says first how it runs: a cell is of the last run before it.
+    """
 
     runs: tuple[RunRecord, ...] = ()
     sets: dict[str, SetRecord] = field(default_factory=dict)
     cells: dict[Key, Cell] = field(default_factory=dict)
+    machines: dict[Key, Machine] = field(default_factory=dict)
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Records:
@@ -164,6 +196,7 @@ class Records:
         runs: list[RunRecord] = []
         sets: dict[str, SetRecord] = {}
         cells: dict[Key, Cell] = {}
+        machines: dict[Key, Machine] = {}
         for record in records:
             if isinstance(record, RunRecord):
                 runs.append(record)
@@ -171,7 +204,9 @@ class Records:
                 sets[record.name] = record
             elif record.status == DONE or record.key not in cells or cells[record.key].status != DONE:
                 cells[record.key] = record
-        return cls(tuple(runs), sets, cells)
+                if runs:
+                    machines[record.key] = runs[-1].machine
+        return cls(tuple(runs), sets, cells, machines)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Records:
@@ -242,16 +277,23 @@ class Journal:
         self.path = Path(path)
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-            content = self.path.read_bytes()
         except OSError as e:
             raise InputError(f"cannot write {self.path}: {e.strerror or e}") from e
         try:
             self._lock()
+            self._mend()
         except BaseException:
             os.close(self._file)
             raise
-        if content and not content.endswith(b"\n"):
-            os.ftruncate(self._file, content.rfind(b"\n") + 1)
+
+    def _mend(self) -> None:
+        """Remove a last line that is cut off: under the lock, or it might be one that another process is writing."""
+        try:
+            content = self.path.read_bytes()
+            if content and not content.endswith(b"\n"):
+                os.ftruncate(self._file, content.rfind(b"\n") + 1)
+        except OSError as e:
+            raise InputError(f"cannot write {self.path}: {e.strerror or e}") from e
 
     def _lock(self) -> None:
         try:

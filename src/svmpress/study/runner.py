@@ -12,6 +12,7 @@ study.
 from __future__ import annotations
 
 import datetime
+import math
 import multiprocessing
 import os
 import platform
@@ -33,7 +34,7 @@ from svmpress.errors import InputError
 from svmpress.study.plan import Plan, Unit, units, work
 from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Journal, Key, Records, RunRecord, SetRecord
 from svmpress.study.task import StudyMethod
-from svmpress.study.worker import Order, Source, serve
+from svmpress.study.worker import Order, Source, revision, serve
 
 RECORDS = "study.jsonl"
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -88,8 +89,8 @@ def run(
     """
     if jobs < 1:
         raise InputError(f"jobs must be at least 1, not {jobs}")
-    if limit is not None and limit <= 0:
-        raise InputError(f"the limit must be more than 0 seconds, not {limit:g}")
+    if limit is not None and not 0 < limit < math.inf:
+        raise InputError(f"the limit must be a number of seconds, more than 0, not {limit:g}")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as e:
@@ -103,10 +104,11 @@ def run(
         if other:
             had, wanted = _of_rows(other.pop()), _of_rows(plan.rows)
             raise InputError(f"{path} is of a study with {had}, not with {wanted}: choose another --out")
-        journal.append(_run_record(plan, jobs, threads, limit))
+        record = _run_record(plan, jobs, threads, limit)
+        journal.append(record)
         with _threads(threads):
             pool = Pool([_Worker(source, dict(methods), threads) for _ in range(jobs)])
-            Run(plan, methods, known, journal, pool, limit, progress, say).run()
+            Run(plan, methods, known, journal, pool, limit, progress, say, record.code).run()
     return Records.load(path)
 
 
@@ -127,6 +129,7 @@ def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> Run
         predictor=runtime.describe().split(" (")[0],
         rows=plan.rows,
         limit=limit,
+        code=revision(),
     )
 
 
@@ -235,6 +238,7 @@ class Run:
     limit: float | None
     progress: Progress | None
     say: Say | None
+    code: str | None = None
     waiting: deque[str] = field(default_factory=deque)
     ready: list[Unit] = field(default_factory=list)
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -285,6 +289,7 @@ class Run:
     def _take(self, worker: _Worker, kind: str, content: Any) -> None:
         if kind == "set":
             about, labels = content
+            self._check_data(about)
             self.labels[about.name] = labels
             if self.known.sets.get(about.name) != about:
                 self.journal.append(about)
@@ -298,6 +303,8 @@ class Run:
             self.missing.discard(content.key)
         elif kind == "end":
             self._close(worker, SKIPPED, content or "the method makes no model of this size on this set")
+        elif kind == "lacks" and not isinstance(worker.order, str):
+            self._close(worker, SKIPPED, content[0], needs=content[1])
         elif isinstance(worker.order, str):
             raise self._teacher_failed(worker.order, kind, content, worker)
         elif kind == "dead":
@@ -306,14 +313,23 @@ class Run:
         else:
             self._close(worker, FAILED, content.strip().splitlines()[-1])
 
+    def _check_data(self, about: SetRecord) -> None:
+        """Refuse to put cells of other rows beside those that are there."""
+        before = self.known.sets.get(about.name)
+        if before is not None and not about.same_data(before):
+            raise InputError(
+                f"{self.journal.path} has records of the set {about.name} with other rows or labels than those that "
+                "it has now: choose another --out"
+            )
+
     def _teacher_failed(self, name: str, kind: str, content: Any, worker: _Worker) -> Exception:
-        if kind == "bad":
-            return InputError(content)
+        if kind in ("bad", "lacks"):
+            return InputError(content if kind == "bad" else content[0])
         if kind == "dead":
             return InputError(f"training on {name} ended with code {worker.stop()}; is there enough memory?")
         return RuntimeError(f"training on {name} failed:\n{content}")
 
-    def _close(self, worker: _Worker, status: str, reason: str) -> None:
+    def _close(self, worker: _Worker, status: str, reason: str, needs: str | None = None) -> None:
         """Record what a unit has not delivered, and free its worker."""
         unit = worker.order
         worker.order = None
@@ -322,7 +338,8 @@ class Run:
         limit = self.limit if status == UNFINISHED else None
         for size in worker.missing:
             key = (unit.set, unit.method, unit.seed, size)
-            self.journal.append(Cell(*key, status, version=__version__, limit=limit, notes=reason))
+            cell = Cell(*key, status, version=__version__, limit=limit, notes=reason, code=self.code, needs=needs)
+            self.journal.append(cell)
             self.missing.discard(key)
         if self.say is not None:
             seconds = time.monotonic() - (worker.since or time.monotonic())

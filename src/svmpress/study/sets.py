@@ -13,14 +13,16 @@ come from ``NAME.npz`` in a folder (dense ``X_train``, ``y_train``, ``X_test``, 
 ``X_train_data``, ...), or from the network, see :mod:`svmpress.study.openml`. ``rows`` keeps a random part of them,
 the same each time.
 
-A *teacher* is trained once and cached as a native model, with a JSON file of facts beside it.
+A *teacher* is trained once and cached as a native model, with a JSON file of facts beside it. A digest of the rows and
+labels is among the facts, so that the teacher of other rows is not taken for this set's.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +55,23 @@ SETS = tuple(PARAMETERS)
 """The six sets, in the order of the paper's Table 1."""
 _DIMENSIONS = 200
 """Of 20news, as in the paper."""
+_HASHED_ROWS = 4096
+"""At a time: no second copy of all rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows to train on, (n, d) with labels (n,), and rows to test on."""
+    """Rows to train on, (n, d) with labels (n,), and rows to test on.
+
+    ``digest`` is :func:`digest_of` the rows before their preparation, which rounds differently on other machines;
+    empty if it is not known.
+    """
 
     X: Rows
     y: NDArray[Any]
     X_test: Rows
     y_test: NDArray[Any]
+    digest: str = ""
 
     def some(self, rows: int | None) -> Split:
         """Return at most ``rows`` training rows and half as many test rows, chosen at random with seed 0, in order.
@@ -77,6 +86,29 @@ class Split:
             return self
         train_rows, test_rows = _chosen(len(self.y), rows), _chosen(len(self.y_test), max(rows // 2, 1))
         return Split(self.X[train_rows], self.y[train_rows], self.X_test[test_rows], self.y_test[test_rows])
+
+
+def digest_of(split: Split) -> str:
+    """Return a digest of values, labels and their order, whatever types of numbers hold them.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0, 1], [2, 3]], dtype=np.uint8), np.array([0, 1])
+    >>> digest_of(Split(X, y, X, y)) == digest_of(Split(X.astype(float), y, X, y))
+    True
+    """
+    found = hashlib.sha256()
+    for X, y in ((split.X, split.y), (split.X_test, split.y_test)):
+        found.update(repr(tuple(map(int, X.shape))).encode())
+        if is_csr(X):
+            rows = X.sorted_indices()
+            for part, kind in ((rows.data, np.float64), (rows.indices, np.int64), (rows.indptr, np.int64)):
+                found.update(np.ascontiguousarray(part, dtype=kind).data)
+        else:
+            for first in range(0, X.shape[0], _HASHED_ROWS):
+                found.update(np.ascontiguousarray(X[first : first + _HASHED_ROWS], dtype=np.float64).data)
+        found.update("\0".join(map(str, np.asarray(y).tolist())).encode())
+    return found.hexdigest()[:16]
 
 
 def _chosen(n: int, most: int) -> NDArray[np.intp]:
@@ -135,7 +167,7 @@ def prepare(name: str, split: Split) -> Split:
     else:
         scaler = StandardScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
-    return Split(X, split.y, X_test, split.y_test)
+    return replace(split, X=X, X_test=X_test)
 
 
 def load(folder: Path | None, name: str, rows: int | None = None) -> Split:
@@ -150,7 +182,11 @@ def load(folder: Path | None, name: str, rows: int | None = None) -> Split:
         Keep at most this many rows to train on and half as many to test on.
     """
     raw = read(folder, name) if folder is not None else Split(*openml.fetch(name))
-    return prepare(name, raw.some(rows))
+    some = raw.some(rows)
+    if len(np.unique(some.y)) < 2:
+        which = "training rows" if rows is None else f"{len(some.y):,} training rows that were drawn"
+        raise InputError(f"the set {name} has one class only in its {which}; a classifier needs two")
+    return prepare(name, replace(some, digest=digest_of(some)))
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -181,7 +217,7 @@ def teacher(cache: Path, name: str, split: Split) -> Teacher:
         chosen, model = {"C": float(found.C or 0), "gamma": float(found.gamma or 0)}, found.model
     seconds = time.perf_counter() - start
     score = float(np.mean(model.predict(split.X_test) == split.y_test))
-    facts = {"score": score, "train_seconds": seconds, **chosen}
+    facts = {"score": score, "train_seconds": seconds, **chosen, **({"digest": split.digest} if split.digest else {})}
     cache.mkdir(parents=True, exist_ok=True)
     formats.save(model, model_path)
     with replacing(facts_path) as (file,):
@@ -197,10 +233,16 @@ def _cached(model_path: Path, facts_path: Path, name: str, split: Split) -> Teac
             "teacher of other data; remove it, or name another folder of teachers"
         )
     try:
-        facts = PARAMETERS.get(name, {}) | json.loads(facts_path.read_text(encoding="utf-8"))
-        return Teacher(model, *(float(facts[key]) for key in ("C", "gamma", "score", "train_seconds")))
+        facts: dict[str, Any] = PARAMETERS.get(name, {}) | json.loads(facts_path.read_text(encoding="utf-8"))
+        found = Teacher(model, *(float(facts[key]) for key in ("C", "gamma", "score", "train_seconds")))
     except (ValueError, KeyError, TypeError) as e:
         raise FormatError(f"{facts_path} does not hold the facts of a teacher; remove it to train again") from e
+    if split.digest and facts.get("digest", split.digest) != split.digest:
+        raise InputError(
+            f"{model_path} was trained on other rows or labels than the set {name} has now: remove it and "
+            f"{facts_path.name}, or choose another --out or folder of teachers"
+        )
+    return found
 
 
 def task(folder: Path | None, cache: Path, name: str, rows: int | None = None) -> Task:
@@ -208,5 +250,6 @@ def task(folder: Path | None, cache: Path, name: str, rows: int | None = None) -
     split = load(folder, name, rows)
     found = teacher(cache, name, split)
     return Task(
-        name, split.X, split.y, split.X_test, split.y_test, found.model, found.C, found.gamma, found.train_seconds
-    )
+        name, split.X, split.y, split.X_test, split.y_test,
+        found.model, found.C, found.gamma, found.train_seconds, split.digest,
+    )  # fmt: skip

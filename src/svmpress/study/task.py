@@ -45,6 +45,8 @@ class Task:
         What it was trained with.
     train_seconds : float
         How long that took.
+    digest : str
+        Of rows and labels before their preparation; empty if it is not known.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Task:
     C: float
     gamma: float
     train_seconds: float
+    digest: str = ""
 
 
 @dataclass(frozen=True, eq=False)

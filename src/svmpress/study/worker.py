@@ -6,6 +6,7 @@ A worker is given names of sets (train the teacher, say what it is) and units of
     ("began", None)                 the rows are loaded: from now on the limit counts
     ("cell", Cell)                  a model was built and measured
     ("end", reason)                 the order is carried out; a reason where a method cannot do the set
+    ("lacks", (sentence, module))   a module is not installed
     ("bad", sentence)               the caller's input is at fault
     ("broke", text)                 svmpress is at fault, with the traceback
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import threading
 import time
 import traceback
@@ -33,7 +35,7 @@ from numpy.typing import NDArray
 
 from svmpress import __version__
 from svmpress.arrays import is_csr
-from svmpress.errors import SvmpressError
+from svmpress.errors import MissingExtraError, SvmpressError
 from svmpress.study import sets
 from svmpress.study.plan import Unit
 from svmpress.study.records import DONE, Cell, SetRecord
@@ -76,10 +78,45 @@ def describe(task: Task, teacher_labels: NDArray[Any]) -> SetRecord:
         gamma=task.gamma,
         accuracy=_share(teacher_labels, task.y_test),
         train_seconds=_short(task.train_seconds),
+        digest=task.digest or None,
     )
 
 
-def measure(task: Task, built: Built, teacher_labels: NDArray[Any], method: str, seed: int, threads: int) -> Cell:
+def revision(package: Path = Path(__file__).parents[1]) -> str | None:
+    """Return the revision of the code, marked if it was changed since; None where it is in no repository.
+
+    Parameters
+    ----------
+    package : Path
+        Its folder. A repository that the folder lies in but does not hold it, as around a virtual environment, is
+        none of its own.
+    """
+
+    def git(*words: str) -> tuple[int, str]:
+        command = ["git", "-C", str(package), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+        return done.returncode, done.stdout.strip()
+
+    try:
+        if git("ls-files", "--error-unmatch", "__init__.py")[0]:
+            return None
+        code, found = git("rev-parse", "--short", "HEAD")
+        if code or not found:
+            return None
+        return found + "-dirty" * (git("diff", "--quiet", "HEAD", "--", ".")[0] != 0)
+    except (OSError, subprocess.SubprocessError):  # no git
+        return None
+
+
+def measure(
+    task: Task,
+    built: Built,
+    teacher_labels: NDArray[Any],
+    method: str,
+    seed: int,
+    threads: int,
+    code: str | None = None,
+) -> Cell:
     """Return the cell of a model: what it answers on the test rows, and what it costs.
 
     Parameters
@@ -90,7 +127,7 @@ def measure(task: Task, built: Built, teacher_labels: NDArray[Any], method: str,
         What the teacher answers.
     method : str
     seed : int
-    threads : int
+    threads, code
         For the record.
     """
     answers = built.predict(task.X_test)
@@ -110,6 +147,7 @@ def measure(task: Task, built: Built, teacher_labels: NDArray[Any], method: str,
         threads=threads,
         version=__version__,
         notes=built.notes,
+        code=code,
     )
 
 
@@ -153,12 +191,15 @@ class Worker:
     ) -> None:
         self.source, self.methods, self.threads, self.send = source, methods, threads, send
         self._tasks: dict[str, Task] = {}
+        self._code = revision()
 
     def obey(self, order: str | Order) -> None:
         """Carry out one order, the name of a set or a unit of work, and say so."""
         try:
             reason = self._train(order) if isinstance(order, str) else self._build(order)
             self.send(("end", reason))
+        except MissingExtraError as e:
+            self.send(("lacks", (str(e), getattr(e.__cause__, "name", None))))
         except SvmpressError as e:
             self.send(("bad", str(e)))
         except Exception:
@@ -187,7 +228,8 @@ class Worker:
         self.send(("began", None))
         try:
             for built in self.methods[unit.method].build(task, unit.sizes, unit.seed):
-                self.send(("cell", measure(task, built, order.teacher_labels, unit.method, unit.seed, self.threads)))
+                about = (order.teacher_labels, unit.method, unit.seed, self.threads, self._code)
+                self.send(("cell", measure(task, built, *about)))
         except NotApplicable as e:
             return str(e)
         return ""
