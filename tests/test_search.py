@@ -153,12 +153,19 @@ def test_spaces_of_the_caller(rings):
     assert {space[1].at(u) for u in (0.0, 0.3, 0.6, 0.999)} == {"rbf", "poly"}
     degree = given_space(SVC(), {"degree": (2, 4)})[0]
     assert {degree.at(u) for u in np.linspace(0, 0.999, 50)} == {2, 3, 4}
+    for own in (1.0, 1):
+        C = given_space(SVC(C=own), {"C": (1, 1000)})[0]
+        assert C.at(0.5) == pytest.approx(math.sqrt(1000))  # a range of whole numbers is no range of counts
+    gamma = given_space(SVC(), {"gamma": (np.int64(1), np.int64(4))})[0]
+    assert gamma.at(0.5) == pytest.approx(2.0)
     coef0 = given_space(SVC(), {"coef0": (-1.0, 1.0)})[0]
     assert coef0.at(0.5) == 0
     for wrong, message in (
         ({"D": (1, 2)}, "no parameter 'D'"),
         ({"C": (2.0, 1.0)}, "low < high"),
         ({"C": 3}, "or a list of values"),
+        ({"class_weight": [None, {0: 2}]}, "numbers, texts"),
+        ({"C": [1.0, float("nan")]}, "numbers, texts"),
     ):
         with pytest.raises(InputError, match=message):
             svmpress.search(*rings, min_accuracy=0.9, space=wrong, **QUICK)
@@ -328,7 +335,7 @@ def test_classifiers(estimator, rings):
 def test_many_classes_with_text_labels(rings):
     X, y = rings
     text = np.where(y > 0, np.where(X[:, 0] > 0, "east", "west"), "middle")
-    result = svmpress.search(X, text, min_accuracy=0.8, **QUICK)
+    result = svmpress.search(X, text, min_accuracy=0.9, **QUICK)  # which no model without one of the classes reaches
     assert result.feasible
     assert set(result.model.predict(X)) == {"east", "west", "middle"}
 
@@ -393,6 +400,32 @@ def test_another_score(rings):
         svmpress.search(X, y, max_vectors=4, scoring="r2", **QUICK)
     with pytest.raises(InputError, match="unknown scoring"):
         svmpress.search(X, y, max_vectors=4, scoring="auc", **QUICK)
+
+
+def test_a_score_must_be_a_number(rings, waves, tmp_path):
+    path = tmp_path / "trials.jsonl"
+    for odd in (math.nan, -math.inf, None):
+        with pytest.raises(InputError, match=f"on 60 held-out rows is {odd} where a finite number is needed"):
+            svmpress.search(*rings, max_vectors=4, scoring=lambda true, said, odd=odd: odd, storage=path, **QUICK)
+        assert not path.exists()
+    X, y = waves
+    for judges in ({"validation": 0.05}, {"cv": 20}):
+        with pytest.raises(InputError, match="R² needs at least 2 rows to judge, not 1"):
+            svmpress.search(X[:20], y[:20], estimator=SVR(), max_vectors=4, **judges, **QUICK)
+
+
+def test_scalars_of_numpy_are_numbers(rings, tmp_path):
+    space = {"C": list(np.array([1, 10])), "gamma": (np.float32(0.25), np.float32(2))}
+    numbers = {"max_vectors": 4, "max_bytes": 999, "random_state": 0, "trials": 3, "finalists": 1, "rows": 99, "cv": 2}
+    settings = {"estimator": SVC(C=np.int64(10)), "min_accuracy": 0.5, "sampler": "random", "method": Auto(work=1e7)}
+    path = tmp_path / "trials.jsonl"
+    odd = {name: np.int64(value) for name, value in numbers.items()} | {"min_accuracy": np.float32(0.5)}
+    found = svmpress.search(*rings, storage=path, space=space, **(settings | odd))
+    again = svmpress.search(*rings, storage=path, space=space, **(settings | numbers))
+    assert plain(again.trials) == plain(found.trials)
+    assert found.trials[0].params["C"] == 10
+    share = svmpress.search(*rings, max_vectors=2, validation=np.float32(0.25), **QUICK)
+    assert 70 < share.held_out < 80
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,11 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from svmpress import arrays
 from svmpress.arrays import Rows
+from svmpress.compression import METHODS
 from svmpress.errors import InputError
+from svmpress.problem import Layout, Method
 from svmpress.train import held_out
+from svmpress.tuning.proposals import Sampler
 from svmpress.tuning.workbench import Fold, Metric
 
 Kind = Literal["classification", "regression", "outlier"]
@@ -25,6 +29,30 @@ METRICS: dict[str, Metric] = {
     "r2": r2_score,
 }
 """Scores by name; ``scoring=`` also takes a function of true and predicted values."""
+
+
+def check_arguments(
+    sampler: str, time_limit: float | None, method: str | Method, layout: str, seed: int, **counts: int
+) -> None:
+    """Raise an error if a choice does not exist or a number makes no sense; numbers are plain ones of Python.
+
+    Raises
+    ------
+    InputError
+        Which one, and what it should be.
+    """
+    for what, name, known in (("method", method, METHODS), ("layout", layout, get_args(Layout))):
+        if isinstance(name, str) and name not in known:
+            raise InputError(f"unknown {what} {name!r}; choose one of {', '.join(known)}")
+    if sampler not in get_args(Sampler):
+        raise InputError(f"unknown sampler {sampler!r}; choose one of {', '.join(get_args(Sampler))}")
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"random_state must be a whole number of at least 0, not {seed!r}")
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
 
 
 def checked(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[Any] | None, Kind]:
@@ -87,6 +115,19 @@ def named_metric(scoring: str | Metric | None, kind: Kind, y: NDArray[Any] | Non
     return scoring, METRICS[scoring]
 
 
+def check_judges(metric: Metric, folds: Sequence[Fold]) -> None:
+    """Raise an error if a score cannot be told from so few rows.
+
+    Raises
+    ------
+    InputError
+        When R², which compares with the variance of the rows, is asked of a single one.
+    """
+    fewest = min(held.size for _, held in folds)
+    if metric is r2_score and fewest < 2:
+        raise InputError(f"R² needs at least 2 rows to judge, not {fewest}: hold out more of them, or use fewer folds")
+
+
 def make_folds(y: NDArray[Any] | None, n: int, cv: int | None, validation: float, seed: int) -> list[Fold]:
     """Return the rows to fit and the rows that judge: one split, or the folds of a cross-validation.
 
@@ -99,12 +140,12 @@ def make_folds(y: NDArray[Any] | None, n: int, cv: int | None, validation: float
     """
     if cv is None:
         return [held_out(y, n, validation, seed)]
-    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
+    if isinstance(cv, bool) or not isinstance(cv, int) or cv < 2:
         raise InputError(f"cv must be a whole number of at least 2 folds, not {cv!r}")
     fewest = n if y is None else int(np.unique(y, return_counts=True)[1].min())
     if cv > fewest:
         raise InputError(f"{cv} folds need at least {cv} rows{'' if y is None else ' of every class'}, not {fewest}")
-    splitter = (KFold if y is None else StratifiedKFold)(int(cv), shuffle=True, random_state=seed)
+    splitter = (KFold if y is None else StratifiedKFold)(cv, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(n), y))
 
 

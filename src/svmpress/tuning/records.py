@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
+import numpy as np
+
 from svmpress.errors import FormatError, InputError
 
 PROTOCOL = 1
@@ -192,6 +194,17 @@ class Records:
     def finalists(self) -> list[Trial]:
         """The finalists."""
         return [t for t in self.trials if t.stage == "finalist"]
+
+
+def plain(value: Any) -> Any:
+    """Return a scalar of NumPy as the number or text of Python that JSON can keep; anything else as it is.
+
+    Examples
+    --------
+    >>> plain(np.int64(4)), plain(np.float32(0.5)), plain(None)
+    (4, 0.5, None)
+    """
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:

@@ -15,20 +15,19 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
 
 from svmpress import arrays
-from svmpress.compression import METHODS
 from svmpress.errors import InputError
 from svmpress.problem import Layout, Method, Progress
 from svmpress.tuning.finals import Finalist, best_point, gain_of, promised_size, ranked
 from svmpress.tuning.goal import Cost, Goal
-from svmpress.tuning.inputs import checked, described, digest, make_folds, named_metric
+from svmpress.tuning.inputs import check_arguments, check_judges, checked, described, digest, make_folds, named_metric
 from svmpress.tuning.proposals import STARTUP, Observation, Sampler, check_sampler, propose
-from svmpress.tuning.records import Records, Trial
+from svmpress.tuning.records import Records, Trial, plain
 from svmpress.tuning.result import SearchResult, SearchStatus
 from svmpress.tuning.space import Parameter, as_given, default_space, given_space
 from svmpress.tuning.workbench import Metric, TrainingError, Workbench, read_path, source_point
@@ -133,13 +132,16 @@ def search(
     True
     """
     begun = time.monotonic()
-    goal = Goal(min_accuracy, max_vectors, max_bytes, max_latency, minimise)
-    _check_arguments(sampler, time_limit, method, layout, random_state, trials=trials, finalists=finalists, rows=rows)
+    goal = Goal(plain(min_accuracy), plain(max_vectors), plain(max_bytes), plain(max_latency), minimise)
+    trials, finalists, rows, random_state = map(plain, (trials, finalists, rows, random_state))
+    time_limit, cv, validation = map(plain, (time_limit, cv, validation))
+    check_arguments(sampler, time_limit, method, layout, random_state, trials=trials, finalists=finalists, rows=rows)
     estimator = SVC() if estimator is None else estimator
     X, y, kind = checked(estimator, X, y)
     name, metric = named_metric(scoring, kind, y)
     classes = y if kind == "classification" else None
     folds = make_folds(classes, X.shape[0], cv, validation, random_state)
+    check_judges(metric, folds)
     seen = arrays.take(X, folds[0][0])  # ranges are for the rows to fit: no scaler sees a row that judges
     if space is None:
         values = y[folds[0][0]] if y is not None and kind == "regression" else None
@@ -170,23 +172,6 @@ def search(
         run.try_settings()
         run.try_finalists()
         return run.finished(name, refit)
-
-
-def _check_arguments(
-    sampler: str, time_limit: float | None, method: str | Method, layout: str, seed: int, **counts: int
-) -> None:
-    for what, name, known in (("method", method, METHODS), ("layout", layout, get_args(Layout))):
-        if isinstance(name, str) and name not in known:
-            raise InputError(f"unknown {what} {name!r}; choose one of {', '.join(known)}")
-    if sampler not in get_args(Sampler):
-        raise InputError(f"unknown sampler {sampler!r}; choose one of {', '.join(get_args(Sampler))}")
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"random_state must be a whole number of at least 0, not {seed!r}")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
 
 
 def _limit(goal: Goal, bench: Workbench, first: Mapping[str, Any]) -> int | None:

@@ -26,8 +26,13 @@ from sklearn.pipeline import Pipeline
 from svmpress import arrays
 from svmpress.arrays import Rows
 from svmpress.errors import InputError
+from svmpress.tuning.records import plain
 
 _NU, _ALPHA = (0.02, 0.6), (2.0**-14, 4.0)
+_REAL = ("C", "gamma", "nu", "alpha", "epsilon", "coef0", "tol")
+"""Parameters that are real numbers, whatever the type of the estimator's value."""
+_PLAIN = (str, bool, int, float, type(None))
+"""What a file of records, and Optuna, can keep."""
 _C_RANGE, _GAMMA_RANGE = (2.0**-4, 2.0**10), (2.0**-6, 2.0**5)
 
 
@@ -75,7 +80,7 @@ class Parameter:
     def nearest(self, value: Any) -> Any:
         """Return the value of the range that is nearest to one that may lie outside."""
         if self.choices:
-            return value if value in self.choices else self.choices[0]
+            return self.choices[self.choices.index(value)] if value in self.choices else self.choices[0]
         return type(self.at(0.0))(min(max(value, self.low), self.high))
 
 
@@ -111,10 +116,14 @@ def default_space(estimator: Any, X: Rows, y: Any, *, labelled: bool) -> tuple[P
 def given_space(estimator: Any, space: Mapping[str, Any]) -> tuple[Parameter, ...]:
     """Return the parameters that the caller names: ``(low, high)``, or a list of values to choose from.
 
+    Whole numbers only are searched where both ends and the estimator's own value are such: degree, but not C.
+
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> given_space(SVC(), {"C": (1, 100.0), "degree": (2, 4)})[1]
+    >>> for parameter in given_space(SVC(), {"C": (1, 100), "degree": (2, 4)}):
+    ...     print(parameter)
+    Parameter(name='C', low=1.0, high=100.0, integer=False, choices=())
     Parameter(name='degree', low=2, high=4, integer=True, choices=())
     """
     params = estimator.get_params(deep=True)
@@ -126,13 +135,25 @@ def _parameter(params: Mapping[str, Any], short: str, values: Any) -> Parameter:
     if name is None:
         raise InputError(f"the estimator has no parameter {short!r} to search")
     if isinstance(values, tuple) and len(values) == 2 and all(_is_number(v) for v in values):
-        low, high = values
+        low, high = map(plain, values)
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise InputError(f"the range of {short} must be (low, high) with low < high, not {values!r}")
-        return Parameter(name, low, high, integer=isinstance(low, int) and isinstance(high, int))
+        if _counts(name, params[name], low, high):
+            return Parameter(name, low, high, integer=True)
+        return Parameter(name, float(low), float(high))
     if isinstance(values, list) and values:
-        return Parameter(name, choices=tuple(values))
+        choices = tuple(map(plain, values))
+        odd = [v for v in choices if not isinstance(v, _PLAIN) or (isinstance(v, float) and not math.isfinite(v))]
+        if odd:
+            raise InputError(f"the values of {short} must be numbers, texts, True, False or None, not {odd[0]!r}")
+        return Parameter(name, choices=choices)
     raise InputError(f"the space of {short} must be (low, high) or a list of values, not {values!r}")
+
+
+def _counts(name: str, own: Any, low: Any, high: Any) -> bool:
+    """Return whether only whole numbers will do: ``(1, 1000)`` is a fine range of C, and ``C=1`` a fine value."""
+    short = name.rpartition("__")[2]
+    return short not in _REAL and all(isinstance(v, (int, np.integer)) for v in (own, low, high))
 
 
 def _is_number(value: Any) -> bool:

@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from svmpress import arrays
 from svmpress.arrays import Backend, Rows
 from svmpress.compression import DEFAULT_MEMORY, Compression, compress
+from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel
 from svmpress.problem import Layout, Method, Problem, Progress
@@ -143,8 +144,24 @@ class Side:
         self._wanted = self.source.predict(self._held_rows) if y is None else y[self.held]
 
     def score(self, model: KernelModel) -> float:
-        """Return the metric of a model on the rows that judge."""
-        return float(self.bench.metric(self._wanted, model.predict(self._held_rows)))
+        """Return the metric of a model on the rows that judge.
+
+        Raises
+        ------
+        InputError
+            When it is no finite number: trials could not be compared.
+        """
+        score = self.bench.metric(self._wanted, model.predict(self._held_rows))
+        try:
+            value = float(score)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not math.isfinite(value):
+            raise InputError(
+                f"the score on {self.held.size:,} held-out rows is {score!r} where a finite number is needed: "
+                "hold out more rows, or give another scoring"
+            )
+        return value
 
     def grown(self, m: int) -> tuple[KernelModel, float]:
         """Return the model of m vectors, grown from the next smaller one, and its score."""
