@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -36,6 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+import journal
 import svmpress
 from search_report import page, table
 from svmpress.auto import Auto
@@ -142,20 +142,16 @@ def code() -> str:
 
 def records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, the last one of each cell."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    found = [json.loads(line) for line in lines]
-    return list({(r["set"], r["contestant"], r["seed"]): r for r in found}.values())
+    return list({(r["set"], r["contestant"], r["seed"]): r for r in journal.read(path)}.values())
 
 
 def measure(args: argparse.Namespace) -> None:
-    RECORDS.parent.mkdir(parents=True, exist_ok=True)
     have = set() if args.again else {(r["set"], r["contestant"], r["seed"]) for r in records(RECORDS)}
     for seed, name, contestant in itertools.product(args.seeds, args.sets, CONTESTANTS):
         if (name, contestant, seed) in have:
             continue
         record = cell(args.data, name, contestant, seed)
-        with RECORDS.open("a") as file:
-            file.write(json.dumps(record) + "\n")
+        journal.append(RECORDS, record)
         shown = f"{record['vectors']} vectors, test {record['test_score']:.4f}, {record['seconds']:.0f} s"
         print(f"{name} {contestant} {seed}: {shown}", file=sys.stderr, flush=True)
 

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+import journal
 import svmpress
 from selection_report import METHODS, REFINED, page
 from sets import PARAMETERS, SETS, load, score, teacher
@@ -230,19 +231,15 @@ def code() -> str:
 
 def records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, the last one of each cell."""
-    if not path.exists():
-        return []
-    return list({key_of(r): r for r in map(json.loads, path.read_text().splitlines())}.values())
+    return list({key_of(r): r for r in journal.read(path)}.values())
 
 
 def measure(args: argparse.Namespace) -> None:
-    RECORDS.parent.mkdir(parents=True, exist_ok=True)
     have = set() if args.again else {key_of(r) for r in records(RECORDS)}
     for key in tqdm([key for key in cells(args) if key not in have], unit="cell", file=sys.stderr):
         record = run_cell(args, key)
         if record is not None:
-            with RECORDS.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+            journal.append(RECORDS, record)
 
 
 def main() -> None:

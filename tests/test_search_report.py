@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,18 @@ RECORDS = ROOT / "benchmarks" / "results" / "search.jsonl"
 @pytest.fixture(scope="module")
 def report() -> ModuleType:
     spec = importlib.util.spec_from_file_location("search_report", ROOT / "benchmarks" / "search_report.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def benchmark(request, monkeypatch) -> ModuleType:
+    """Return a program of the benchmarks as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    for name in ("journal", "sets", "search_report", "selection_report"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    spec = importlib.util.spec_from_file_location(f"benchmark_{request.param}", ROOT / f"benchmarks/{request.param}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -69,3 +82,25 @@ def test_the_page_is_that_of_the_records(report):
     last = list({(r["set"], r["contestant"], r["seed"]): r for r in found}.values())
     page = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
     assert page == report.page(page, last)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name"), [("search", "search"), ("selection", "selection")], indirect=["benchmark"]
+)
+def test_a_line_that_was_cut_off_is_no_record(benchmark, name, tmp_path):
+    lines = (ROOT / "benchmarks" / "results" / f"{name}.jsonl").read_bytes().splitlines(keepends=True)[:3]
+    path = tmp_path / "records.jsonl"
+    assert benchmark.records(path) == []
+    for cut in (0, 1, 40, len(lines[2]) - 2):
+        path.write_bytes(b"".join(lines[:2]) + lines[2][:cut])
+        assert benchmark.records(path) == [json.loads(line) for line in lines[:2]]
+        benchmark.journal.append(path, json.loads(lines[2]))
+        assert [json.loads(line) for line in path.read_text().splitlines()] == [json.loads(line) for line in lines]
+        assert path.read_bytes().endswith(b"\n")
+    path.write_bytes(b"".join(lines[:2]).rstrip())  # whole, but for the line break
+    assert len(benchmark.records(path)) == 2
+    benchmark.journal.append(path, json.loads(lines[2]))
+    assert len(benchmark.records(path)) == 3
+    path.write_bytes(lines[0] + lines[1][:40] + b"\n" + lines[2])
+    with pytest.raises(json.JSONDecodeError):
+        benchmark.records(path)
