@@ -4,8 +4,8 @@ The targets are the source's decision values on the given rows (its support vect
 are held out, and the choices are made on the others; where there are labels, on a *rehearsal*, an SVM like the source
 that never saw the held-out rows (:mod:`svmpress.rehearsal`):
 
-1. **Starts** (k-means centres, rows picked by multi-output LARS, a smaller model grown) are refined briefly; the best
-   goes on.
+1. **Starts** (k-means centres, rows picked by multi-output LARS or the elastic net, a smaller model grown) are refined
+   briefly; the best goes on.
 2. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
    less to rows of other classes than its two), a kernel width that is learned, a stronger ridge.
 3. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
@@ -38,7 +38,7 @@ from svmpress.rehearsal import trusting_labels
 from svmpress.scene import Scene, Setting, heard_outputs
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
-from svmpress.select.starts import kmeans_centres, lars_rows
+from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
 
 _MOST_WORK = 2.5e12
 """Floating-point operations of one compression: a minute or two on two cores."""
@@ -51,8 +51,8 @@ _WORTH_THREADS = 5e8
 """Operations of an evaluation from which a second thread pays."""
 _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
-_MOST_LARS = 1000
-"""Vectors beyond which LARS is not tried as a start: its time grows with their square."""
+_MOST_LARS, _MOST_NET = 1000, 200
+"""Vectors beyond which LARS and the elastic net are not tried as starts: their time grows with the square."""
 _HELPS, _CLEAR = 1.0, 2.0
 """Standard errors by which the judge must prefer another setting before it is adopted, and a shorter descent before the
 longer one is given up."""
@@ -305,19 +305,14 @@ class _Run:
         if 20 * self._operations(scene.n, Setting()) < _CHEAP_START * self.work:
             for again in range(1, 4):
                 starts[f"k-means centres, try {again + 1}"] = kmeans_centres(X, self.m, seed + 1000 * again)
-        if self.m <= min(_MOST_LARS, scene.n // 2):
-            V, path = lars_rows(
-                self.problem.source.kernel,
-                X,
-                scene.targets,
-                self.m,
-                seed=seed,
-                backend=self.problem.backend,
-                progress=self.problem.stage("LARS"),
-            )
-            if len(V) == self.m:
-                starts["LARS"] = V
-                self.path["LARS"] = path
+        for name, select, most in (("LARS", lars_rows, _MOST_LARS), ("elastic net", elastic_net_rows, _MOST_NET)):
+            if self.m <= min(most, scene.n // 2):
+                kernel, backend = self.problem.source.kernel, self.problem.backend
+                progress = self.problem.stage(name)
+                V, path = select(kernel, X, scene.targets, self.m, seed=seed, backend=backend, progress=progress)
+                if len(V) == self.m:
+                    starts[name] = V
+                    self.path[name] = path
         return starts
 
     def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting) -> _Tried:
