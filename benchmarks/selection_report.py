@@ -220,10 +220,12 @@ def _decision(cells: Cells) -> list[str]:
     """Apply the rule by which the default changes: a start is added for a gain of more than one standard error."""
     before, after = ("k-means", "LARS"), ("k-means", "LARS", "elastic net")
     points, error = gain(chosen(cells, before), chosen(cells, after))
+    starts = "all three (the elastic net up to 200 vectors)" if points > error else "k-means and LARS"
     return [
-        f"- Over all cells the elastic net beside k-means and LARS gains {points:+.2f} points (standard error {error:.2f}).",
+        "- Over all cells the elastic net beside k-means and LARS",
+        f"  gains {points:+.2f} points (standard error {error:.2f}).",
         "  The rule is that a start joins the default for a gain of more than one standard error, so",
-        f'  `method="auto"` tries {"all three (the elastic net up to 200 vectors)" if points > error else "k-means and LARS"},',
+        f'  `method="auto"` tries {starts},',
         "  and held-out rows choose.",
         "- Wall-clock times on several threads and on a GPU were not measured.",
     ]
