@@ -82,7 +82,8 @@ def _cost_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]
                 "/".join(str(o) for o in sorted({r["outputs"] for r in group})),
                 f"{_mean(group, 'agreement'):.4f}",
             ]
-            cells += [f"{_mean(group, 'compress_seconds'):.1f}", f"{tuning:.1f}"]
+            elsewhere = " (GPU)" if any(r.get("device", "cpu") != "cpu" for r in group) else ""
+            cells += [f"{_mean(group, 'compress_seconds'):.1f}{elsewhere}", f"{tuning:.1f}"]
             cells += [f"{max(r['peak_memory_mb'] for r in group)}", str(len(group))]
             lines.append(_row(cells))
     return lines
@@ -117,7 +118,8 @@ def page(records: Records) -> str:
             "What it took. Seconds are wall-clock on "
             f"{'/'.join(str(t) for t in threads)} threads; *tuning the source* is what a grid of 9 cells and 3 folds",
             "would take, estimated as 27 trainings on two thirds of the rows, in a time that grows with the square of",
-            "their number. Peak memory is that of the whole process, data and source included.",
+            "their number. Peak memory is that of the whole process, data and source included. Cells marked GPU ran",
+            "with `device` on another machine: their seconds do not compare with the others.",
             "",
             *_cost_table(groups),
             "",
