@@ -64,6 +64,18 @@ def verdicts(records: Records) -> list[str]:
     return out
 
 
+def _hours(records: Records) -> str:
+    """Return the seconds of all records in words.
+
+    Examples
+    --------
+    >>> _hours([{"seconds": 5000.0}, {"seconds": 2200.0}]), _hours([{"seconds": 90.0}])
+    ('2.0 hours', '1.5 minutes')
+    """
+    minutes = sum(r["seconds"] for r in records) / 60
+    return f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.1f} minutes"
+
+
 def _setup(records: Records) -> str:
     first, seeds = records[0], len({r["seed"] for r in records})
     methods = {r["set"]: f"{r['set']}: {r['rows']:,} rows, finalists by `{r['method']}`" for r in records}
@@ -73,10 +85,11 @@ def _setup(records: Records) -> str:
         that were found with which the compressed model reaches the goal on a held-out fifth of the rows; {seeds} seeds,
         each with other rows and another split. All contestants have {first["trials"]} settings, trials train on at most
         {first["sample"]:,} rows, and all find their last sizes by the same code and the same compression
-        ({"; ".join(methods.values())}). These compressions are shorter than the default, so that the whole takes an
-        hour and not a day: sizes are larger than need be. *Grid, then compress* is the recipe of the paper: C and gamma
-        of the full SVM that is most accurate on the held-out rows, then the smallest size that holds. Held-out and test
-        accuracy are means over seeds; seconds are wall-clock on one thread of a busy machine. Revision {codes}."""
+        ({"; ".join(methods.values())}). These compressions are shorter than the default, to save time: sizes are larger
+        than need be. All {len(records)} searches together took {_hours(records)}. *Grid, then compress* is the recipe
+        of the paper: C and gamma of the full SVM that is most accurate on the held-out rows, then the smallest size
+        that holds. Held-out and test accuracy are means over seeds; seconds are wall-clock on one thread of a busy
+        machine. Revision {codes}."""
     return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 

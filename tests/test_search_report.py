@@ -77,6 +77,12 @@ def test_the_words_of_the_page_are_kept(report):
     assert report.page(page, []).endswith("No run has been recorded.\n")
 
 
+@pytest.mark.parametrize(("seconds", "said"), [(20.0, "1.0 minutes"), (2400.0, "2.0 hours")])
+def test_the_time_is_that_of_the_records(report, seconds, said):
+    found = [r | {"seconds": seconds} for r in records(gp=[4], random=[5], grid=[6])]
+    assert f"All 3 searches together took {said}." in " ".join(report.page(report.MARK, found).split())
+
+
 def test_the_page_is_that_of_the_records(report):
     found = [json.loads(line) for line in RECORDS.read_text().splitlines()]
     last = list({(r["set"], r["contestant"], r["seed"]): r for r in found}.values())
