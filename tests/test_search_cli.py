@@ -9,15 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
+from tqdm import tqdm
 
 from svmpress.cli import main
 from svmpress.cli.search import duration
 from svmpress.formats import load
 from svmpress.plots import ring_data
+from svmpress.progress import Bars
 from svmpress.tuning import Brief
 from svmpress.tuning.records import Records
 
@@ -143,6 +146,33 @@ def test_interrupted_by_ctrl_c_and_gone_on_with(data, tmp_path, capsys):
     assert "going on with the trials" in printed.err
     assert len(json.loads(printed.out)["trials"]) == n + 1
     assert not kept.exists()
+
+
+class Drawn(tqdm):
+    """A bar that is remembered."""
+
+    all: ClassVar[list[Drawn]] = []
+
+    def __init__(self, *args, **settings):
+        super().__init__(*args, **settings)
+        self.all.append(self)
+
+
+def test_bars_go_on_where_a_stage_does(monkeypatch):
+    monkeypatch.setattr("svmpress.progress.tqdm", Drawn)
+    monkeypatch.setattr(Drawn, "all", [])
+    with Bars(show=True) as progress:
+        progress("trials (best 9 vectors)", 400, 500)
+        progress("trials (best 7 vectors)", 402, 500)
+        (trials,) = Drawn.all  # a new best is no new stage
+        assert (trials.initial, trials.n, trials.total) == (400, 402, 500)  # the speed is that of two trials
+        assert "best 7 vectors" in str(trials)
+        assert "best 9 vectors" not in str(trials)
+        progress("finalist 1 (best 7 vectors): starts", 0, 3)
+        progress("finalist 1 (best 7 vectors): descent", 0, 9)
+        progress("trials (best 7 vectors)", 402, 500)
+    assert len(Drawn.all) == 4
+    assert [bar.initial for bar in Drawn.all] == [400, 0, 0, 402]
 
 
 def test_another_search_is_refused_and_restarted(data, tmp_path, capsys):

@@ -2,10 +2,14 @@
 
 Every long-running function of svmpress takes such a callable; :class:`Bars` is the one that the command line passes.
 It draws on a terminal only, unless told otherwise, so logs and pipes stay clean.
+
+What stands in parentheses in the name of a stage, such as the best so far, is a remark: it may change while the stage
+goes on. A stage that begins with some steps done, because it was interrupted before, counts its speed from there.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from types import TracebackType
 from typing import Any, Self
@@ -14,6 +18,7 @@ from tqdm import tqdm
 
 _ROW_STAGES = ("reading", "predicting", "evaluating")
 """Stages that count rows, and so show rows per second."""
+_REMARK = re.compile(r" \([^()]*\)")
 
 
 class Bars:
@@ -39,11 +44,21 @@ class Bars:
         """Show that ``done`` of ``total`` steps are behind; a total of 0 means that it is not known."""
         if not self._show:
             return
-        if self._bar is None or stage != self._stage:
+        name = _REMARK.sub("", stage)
+        if self._bar is None or name != self._stage:
             self.close()
-            unit = " rows" if stage in _ROW_STAGES else " steps"
-            self._bar = tqdm(desc=stage, unit=unit, unit_scale=True, file=sys.stderr, leave=False, dynamic_ncols=True)
-            self._stage = stage
+            self._bar = tqdm(
+                desc=stage,
+                initial=done,
+                total=total or None,
+                unit=" rows" if name in _ROW_STAGES else " steps",
+                unit_scale=True,
+                file=sys.stderr,
+                leave=False,
+                dynamic_ncols=True,
+            )
+            self._stage = name
+        self._bar.set_description(stage, refresh=False)
         self._bar.total = total or None
         self._bar.update(done - self._bar.n)
         if total and done >= total:
