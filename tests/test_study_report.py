@@ -15,12 +15,12 @@ from svmpress.cli import main
 from svmpress.errors import InputError
 from svmpress.study import figures
 from svmpress.study.curves import at, curves
-from svmpress.study.methods import METHODS
+from svmpress.study.methods import METHODS, QUICK_METHODS
 from svmpress.study.plan import FULL
 from svmpress.study.publish import publish
 from svmpress.study.records import Cell, Journal, Records
 from svmpress.study.report import page
-from svmpress.study.tables import gaps_table, table1
+from svmpress.study.tables import gaps_table, not_run, not_run_table, table1
 
 ROOT = Path(__file__).parents[1]
 
@@ -176,6 +176,85 @@ def test_the_recipe_section_goes_when_it_does_not_fail(records):
     assert "recipe fails" not in page(fine)
 
 
+WHY = "Where the paper's recipe fails, and why"
+
+
+def test_where_only_many_classes_fail_the_pairs_are_the_first_reason(records):
+    def of_pairs(cell: Cell) -> float:
+        about = records.sets[cell.set]
+        return about.accuracy - (0.3 if about.classes > 2 and cell.method in ("cvm", "lars-svm") else 0.0)
+
+    text = section(page(with_accuracy(records, of_pairs)), WHY)
+    assert "CVM loses 30.0 points on average on sets of more than two classes (letters, 20news, mnist, ohsumed)" in text
+    assert "and nothing on sets of two (pageblocks, magic)" in text
+    assert "On two classes it is close." in text
+    assert "explain most of this" not in text
+    first, then, last = (text.index(s) for s in ("each pair of classes alone", "regresses labels", "are shrunken"))
+    assert first < then < last
+    assert "| letters | 26 | 325 | 760 | 2.3 |" in text
+    assert "| mnist | 10 | 45 | 1,338 | 29.7 |" in text
+
+
+def test_where_two_classes_fail_more_the_labels_are_the_first_reason(records):
+    def of_two(cell: Cell) -> float:
+        about = records.sets[cell.set]
+        return about.accuracy - (0.3 if about.classes == 2 else 0.1) * (cell.method in ("cvm", "lars-svm"))
+
+    text = section(page(with_accuracy(records, of_two)), WHY)
+    assert "Two properties of the recipe explain most of this" in text
+    assert text.index("regresses labels") < text.index("each pair of classes alone")
+    binary = {k: c for k, c in records.cells.items() if records.sets[c.set].classes == 2}
+    sets = {name: about for name, about in records.sets.items() if about.classes == 2}
+    alone = section(page(with_accuracy(replace(records, sets=sets, cells=binary), of_two)), WHY)
+    assert "each pair" not in alone
+
+
+def test_revisions_are_named(records):
+    assert "revision" not in section(page(records), "What was run")
+    cells = {k: replace(c, code="abc1234" if c.set == "magic" else None) for k, c in records.cells.items()}
+    unknown = sum(c.set != "magic" for c in records.done())
+    text = section(page(replace(records, cells=cells)), "What was run")
+    assert f"svmpress 0.1.0 (revision abc1234; of {unknown} models it is not known), Python" in text
+    cells = {k: replace(c, code=f"abc{c.seed}") for k, c in records.cells.items()}
+    assert "(revisions abc0, abc1, abc2)," in section(page(replace(records, cells=cells)), "What was run")
+
+
+def test_times_of_different_machines_are_not_compared(records):
+    small = replace(records.runs[0], cores=2, jobs=1, predictor="compiled C")
+    (ours, theirs) = ([c for c in records.cells.values() if (c.method == "auto") == here] for here in (True, False))
+    mixed = Records.of([*records.runs, *records.sets.values(), *theirs, small, *ours])
+    text = page(mixed)
+    about = section(text, "What was run")
+    assert "times of cells from different machines are not comparable:" in about
+    assert f"| 2 | 1 | 1 | compiled C | {len(ours)} |" in about
+    assert "| 16 | 16 | 1 | NumPy |" in about
+    assert "on 16, 2 cores" not in about
+    assert "0 of 0 models of other methods (on the same machine)" in section(text, "Where svmpress loses")
+    assert "not comparable" not in page(records)
+
+
+def test_cells_that_were_not_run_are_listed(records):
+    def kept(c: Cell) -> bool:
+        if c.set == "mnist":
+            return c.method in ("random", "k-means") and c.seed == 0
+        return c.set != "magic" or c.seed == 0 or c.method != "auto" or c.size == 47
+
+    some = replace(records, cells={k: c for k, c in records.cells.items() if kept(c)})
+    absent = not_run(some)
+    assert ("mnist", "full", 0, 13375) in absent
+    assert ("mnist", "cvm", 0, 134) in absent
+    assert ("mnist", "cvm", 1, 134) not in absent  # another seed gives no other model
+    assert ("magic", "auto", 1, 47) not in absent
+    assert {*absent} == {*records.cells} - {*some.cells}
+    text = page(some)
+    listed = section(text, "Cells that were not run")
+    assert "| svmpress | 1, 2 | magic: 93, 233, 465, 930 |" in listed
+    assert "| k-means + refit; random + refit | 1, 2 | mnist: all |" in listed
+    assert f"not run {len(absent)}." in section(text, "What was run")
+    assert "| mnist | not tried |" in section(text, "Where svmpress loses")
+    assert not_run(records) == not_run(Records()) == not_run_table(records) == []
+
+
 def test_cells_without_a_model_are_listed(records):
     lines = "\n".join(gaps_table(records))
     assert "not within 60 s" in lines
@@ -190,12 +269,18 @@ def test_a_quick_run_says_so(records):
     quick = replace(records, runs=(replace(records.runs[0], rows=1000, limit=60.0),))
     assert "at most 1,000 training rows" in unwrapped(page(quick))
     assert "given 60 seconds" in unwrapped(page(quick))
+    assert "both can do better" not in unwrapped(page(quick))
+    less = replace(quick, runs=(replace(quick.runs[0], quick=True),))
+    assert "was given 5e+10 operations" in unwrapped(page(less))
 
 
 def test_dmoz_is_explained_and_links_lead_to_figures(records):
     text = page(records, figures="pictures")
     assert "DMOZ" in text
-    assert set(re.findall(r"\((pictures/[^)]*\.png)\)", text)) == {f"pictures/{k.name}.png" for k in figures.KINDS}
+    names = {"figure2", *(k.name for k in figures.KINDS)}
+    for suffix in ("png", "pdf"):
+        found = set(re.findall(rf"\((pictures/[^)]*\.{suffix})\)", text))
+        assert found == {f"pictures/{name}.{suffix}" for name in names}
     assert "![" not in page(records, figures=None)
     assert "](method.md)" not in text
     assert "](method.md)" in page(records, docs=True)
@@ -204,9 +289,12 @@ def test_dmoz_is_explained_and_links_lead_to_figures(records):
 def test_publish(records, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "KINDS", figures.KINDS[:1])
     monkeypatch.setattr("svmpress.plots.FRAMES", (0, 5))
+    monkeypatch.setattr("svmpress.plots.ITERATIONS", (0, 5))
     seen = []
     done = publish(records, tmp_path / "study.md", progress=lambda *a: seen.append(a))
-    assert sorted(p.name for p in done.pictures) == ["figure2.gif", "figure3.pdf", "figure3.png", "figure3.svg"]
+    assert sorted(p.name for p in done.pictures) == [
+        "figure2.gif", "figure2.pdf", "figure2.png", "figure2.svg", "figure3.pdf", "figure3.png", "figure3.svg",
+    ]  # fmt: skip
     assert all(p.stat().st_size > 0 for p in done.pictures)
     assert seen[-1] == ("figures", 2, 2)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
@@ -239,6 +327,31 @@ def test_a_study_on_the_command_line(tmp_path, capsys):
     text = (tmp_path / "out" / "study.md").read_text()
     assert "![" not in text
     assert METHODS["random"].label in text
+
+
+def test_a_quick_study_is_small_and_says_what_it_keeps(tmp_path, capsys):
+    two_moons(tmp_path, "magic", n=500)
+    argv = ["study", "--data", str(tmp_path), "--out", str(tmp_path / "out"), "--no-figures", "--json", "--jobs", "1"]
+    assert main([*argv, "--quick", "--methods", "auto,cvm,random"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["cells"] == {"done": 6, "skipped": 0, "unfinished": 0, "failed": 0}
+    assert (facts["sets"]["magic"]["train"], facts["sets"]["magic"]["test"]) == (400, 200)
+    (run,) = Records.load(tmp_path / "out" / "study.jsonl").runs
+    assert (run.quick, run.rows) == (True, 400)
+    assert "both can do better" in unwrapped((tmp_path / "out" / "study.md").read_text())
+    assert main([*argv, "--rows", "400", "--methods", "random"]) == 2
+    assert "at most 400 rows and quick methods, not with at most 400 rows: choose" in capsys.readouterr().err
+
+
+def test_quick_methods_are_the_same_with_less_work():
+    assert list(QUICK_METHODS) == list(METHODS)
+    changed = {name for name, method in QUICK_METHODS.items() if method != METHODS[name]}
+    assert changed == {"auto", "auto-libsvm", "cvm"}
+    for name in changed:
+        ours, usual = QUICK_METHODS[name], METHODS[name]
+        assert (ours.name, ours.label, ours.layout, ours.seeded) == (
+            usual.name, usual.label, usual.layout, usual.seeded,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(

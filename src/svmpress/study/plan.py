@@ -20,7 +20,7 @@ from svmpress.study.task import StudyMethod
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2)
 """The shares of the teacher's vectors that tables quote; the last is the largest size."""
 QUICK_RATIOS = (0.02, 0.1)
-QUICK_ROWS = 600
+QUICK_ROWS = 400
 """Of ``--quick``: sizes, and training rows of each set (test rows: half as many)."""
 FULL = "full"
 """The method that is the teacher itself."""
@@ -44,6 +44,8 @@ class Plan:
         With neither: the sizes of the module's docstring.
     rows : int, optional
         Training rows of each set at most, see :meth:`svmpress.study.sets.Split.some`.
+    quick : bool
+        Whether methods are those of ``QUICK_METHODS``; for the record.
     """
 
     sets: tuple[str, ...]
@@ -52,6 +54,7 @@ class Plan:
     sizes: tuple[int, ...] | None = None
     ratios: tuple[float, ...] | None = None
     rows: int | None = None
+    quick: bool = False
 
     def __post_init__(self) -> None:
         for what, some in (("sets", self.sets), ("methods", self.methods), ("seeds", self.seeds)):

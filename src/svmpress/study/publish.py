@@ -86,8 +86,10 @@ def _draw(
         folder.mkdir(parents=True, exist_ok=True)
         figures.draw(records, kind, *paths)
         written += paths
+    still = [folder / f"figure2{suffix}" for suffix in suffixes]
+    plots.draw_figure2(plots.figure2_record(iterations=plots.ITERATIONS), *still)
     moving = folder / "figure2.gif"
     plots.animate_figure2(plots.figure2_record(iterations=plots.FRAMES, grid=_GRID), moving)
     if progress is not None:
         progress("figures", steps, steps)
-    return [*written, moving]
+    return [*written, *still, moving]

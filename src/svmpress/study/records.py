@@ -52,6 +52,8 @@ class RunRecord:
         Seconds that a unit of work may take.
     code : str, optional
         Revision of the code, where it is in a repository.
+    quick : bool, optional
+        Whether methods that take minutes had less work than by default.
     """
 
     started: str
@@ -66,6 +68,7 @@ class RunRecord:
     rows: int | None = None
     limit: float | None = None
     code: str | None = None
+    quick: bool | None = None
 
     @property
     def machine(self) -> Machine:

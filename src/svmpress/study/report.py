@@ -2,7 +2,7 @@
 
 Verdicts are computed by rules that the page states:
 
-    close        a model is close to the full SVM if its mean test accuracy is at most :data:`CLOSE` below that
+    close        a model is close to the full SVM if its mean test accuracy is at most ``claim.CLOSE`` below that
     ahead        a method is ahead of another at a size if its mean accuracy is higher by more than :data:`AHEAD`
 
 so the page says what the records say, whoever that pleases.
@@ -14,8 +14,10 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from svmpress.study.claim import CLAIM, OURS, claim, close, recipe
 from svmpress.study.curves import Curves, Point, at, curves, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
+from svmpress.study.methods import QUICK_ITERATIONS, QUICK_WORK
 from svmpress.study.plan import FULL, RATIOS
 from svmpress.study.records import DONE, FAILED, SKIPPED, UNFINISHED, Records
 from svmpress.study.tables import (
@@ -23,6 +25,10 @@ from svmpress.study.tables import (
     cost_table,
     dmoz_note,
     gaps_table,
+    machines_of,
+    machines_table,
+    not_run,
+    not_run_table,
     percent,
     points_of,
     share,
@@ -30,11 +36,7 @@ from svmpress.study.tables import (
     table1,
 )
 
-CLOSE = 0.01
 AHEAD = 0.002
-CLAIM = 0.1
-"""The share at which the paper claims to be close to the full SVM."""
-OURS = "auto"
 _SAME_PROGRAM = (FULL, OURS, "auto-libsvm", "dlib-pair")
 """Not peers of svmpress."""
 _WIDTH = 120
@@ -59,8 +61,8 @@ def page(records: Records, *, figures: str | None = "figures", docs: bool = Fals
         f"Generated{f' by `{command}`' if command else ''} from the records of `svmpress study`; not edited by hand.",
         *_what_was_run(records),
         *_figure(figures, "figure3", "Accuracy against vectors: the paper's methods and svmpress"),
-        *_claim(records, found),
-        *_recipe(records, found),
+        *claim(records, found),
+        *recipe(records, found),
         *_losses(records, found, figures),
         *_dlib(records, found),
         *_details(records, found, figures),
@@ -115,7 +117,8 @@ def _what_was_run(records: Records) -> list[str]:
     sentences = [
         f"{len(records.sets)} data sets, {len(methods) + 1} methods, seeds {', '.join(map(str, seeds))}. "
         f"Models built and measured: {counts[DONE]:,}. Cells without one, listed at the end: not applicable "
-        f"{counts[SKIPPED]:,}, not finished in time {counts[UNFINISHED]:,}, failed {counts[FAILED]:,}.",
+        f"{counts[SKIPPED]:,}, not finished in time {counts[UNFINISHED]:,}, failed {counts[FAILED]:,}, not run "
+        f"{len(not_run(records)):,}.",
         f"Methods: {'; '.join(label(m) for m in (FULL, *methods))}.",
         "Each model is judged on the test rows, which no method sees. (Scores on them were looked at while svmpress "
         "was developed; they are not wholly untouched.) *Same answer* is the share of test rows on which a model "
@@ -131,122 +134,57 @@ def _what_was_run(records: Records) -> list[str]:
             "random with seed 0. Its numbers are not those of the whole sets: one of so few test rows is "
             f"{100 / min(s.test for s in records.sets.values()):.2f} points."
         )
-    if runs:
+    if any(r.quick for r in runs):
         sentences.append(
-            f"svmpress {_each(c.version for c in records.done() if c.version)}, Python "
-            f"{_each(r.python for r in runs)}, NumPy {_each(r.numpy for r in runs)}, scikit-learn "
-            f"{_each(r.sklearn for r in runs)}, on {_each(str(r.cores) for r in runs)} cores; "
-            f"{_each(str(c.threads) for c in records.done())} thread(s) to a model, "
-            f"{_each(str(r.jobs) for r in runs)} models at a time; svmpress predicted with "
-            f"{_each(r.predictor for r in runs)}. Times were taken while other models were being built."
+            f"svmpress was given {QUICK_WORK:.0e} operations for a model and CVM {QUICK_ITERATIONS} iterations for a "
+            "machine, a small part of what they take by default: both can do better."
         )
+    if runs:
+        sentences.append(_with_what(records))
     if limits:
         sentences.append(f"A method was given {_each(f'{x:g}' for x in limits)} seconds for a unit of work.")
+    several = machines_table(records)
+    if several:
+        sentences.append(
+            "The records are of runs on different machines, or with different settings; times of cells from different "
+            "machines are not comparable:"
+        )
+        sentences.append(_text(several))
     note = [dmoz_note()] if "ohsumed" in records.sets else []
     return ["## What was run", *sentences, _text(table1(records)), *note]
 
 
+def _with_what(records: Records) -> str:
+    """Say with which programs and on which machine; of several machines there is a table."""
+    runs = records.runs
+    versions = (
+        f"svmpress {_each(c.version for c in records.done() if c.version)}{_revisions(records)}, Python "
+        f"{_each(r.python for r in runs)}, NumPy {_each(r.numpy for r in runs)}, scikit-learn "
+        f"{_each(r.sklearn for r in runs)}"
+    )
+    busy = "Times were taken while other models were being built."
+    if machines_table(records):
+        return f"{versions}. {busy}"
+    return (
+        f"{versions}, on {_each(str(r.cores) for r in runs)} cores; "
+        f"{_each(str(c.threads) for c in records.done())} thread(s) to a model, "
+        f"{_each(str(r.jobs) for r in runs)} models at a time; svmpress predicted with "
+        f"{_each(r.predictor for r in runs)}. {busy}"
+    )
+
+
+def _revisions(records: Records) -> str:
+    """Name the revisions of the code that models were built with, where they are known."""
+    codes = [c.code for c in records.done()]
+    known = sorted({code for code in codes if code})
+    if not known:
+        return ""
+    unknown = f"; of {codes.count(None):,} models it is not known" if None in codes else ""
+    return f" (revision{'s' * (len(known) > 1)} {', '.join(known)}{unknown})"
+
+
 def _each(values: Iterable[str]) -> str:
     return ", ".join(sorted(set(values)))
-
-
-# ---------------------------------------------------------------------------------------------------------
-# The paper
-# ---------------------------------------------------------------------------------------------------------
-
-
-def _lost(records: Records, name: str, point: Point) -> float:
-    return records.sets[name].accuracy - point.accuracy
-
-
-def _close(records: Records, name: str, point: Point) -> bool:
-    return _lost(records, name, point) <= CLOSE + 1e-9
-
-
-def _claim(records: Records, found: Curves) -> list[str]:
-    """Whether 10 % of the vectors are close to the full SVM, set by set."""
-    rows = []
-    holds: dict[str, list[str]] = {"cvm": [], OURS: []}
-    tried = dict.fromkeys(holds, 0)
-    for name in sets_of(records):
-        cells = [name, f"{100 * records.sets[name].accuracy:.2f}"]
-        for method in ("cvm", OURS):
-            point = points_of(found, records, name, method, CLAIM)
-            if point is None:
-                cells += ["", "no model"]
-                continue
-            close = _close(records, name, point)
-            tried[method] += 1
-            if close:
-                holds[method].append(name)
-            cells += [
-                f"{100 * point.accuracy:.2f}",
-                "yes" if close else f"no, {100 * _lost(records, name, point):.1f} lost",
-            ]
-        cells.append(_smallest(records, found, name))
-        rows.append(cells)
-    verdict = (
-        f"With the paper's own recipe (CVM) the claim holds on {len(holds['cvm'])} of {tried['cvm']} sets"
-        f"{_named(holds['cvm'])}; with svmpress on {len(holds[OURS])} of {tried[OURS]}{_named(holds[OURS])}."
-    )
-    head = ["set", "full SVM, %", "CVM, %", "close?", "svmpress, %", "close?", "svmpress is close from"]
-    return [
-        "## What the paper claims, and whether it holds",
-        "The paper: across all data sets, CVM keeps close to the accuracy of the full SVM with 10 % of its support "
-        f"vectors. Here *close* means that at most {100 * CLOSE:g} point of test accuracy is lost, on average over "
-        "seeds.",
-        _text(table(head, rows)),
-        verdict,
-    ]
-
-
-def _named(names: Sequence[str]) -> str:
-    return f" ({', '.join(names)})" if names else ""
-
-
-def _smallest(records: Records, found: Curves, name: str) -> str:
-    """Return the smallest size from which on every larger one of svmpress is close."""
-    from_here = None
-    for point in reversed(found.get((name, OURS), [])):
-        if not _close(records, name, point):
-            break
-        from_here = point
-    if from_here is None:
-        return "none tried"
-    return f"{from_here.size:,} vectors ({100 * from_here.size / records.sets[name].vectors:.2g} %)"
-
-
-def _recipe(records: Records, found: Curves) -> list[str]:
-    """Where LARS-SVM and CVM are not close, and why."""
-    rows = []
-    for name in sets_of(records):
-        for method in ("lars-svm", "cvm"):
-            lost = {}
-            for ratio in (0.01, CLAIM, 0.2):
-                point = points_of(found, records, name, method, ratio)
-                lost[ratio] = None if point is None else _lost(records, name, point)
-            if any(value is not None and value > CLOSE for value in lost.values()):
-                shown = ["" if value is None else f"{100 * value:+.1f}" for value in lost.values()]
-                rows.append([name, label(method), *shown])
-    if not rows:
-        return []
-    return [
-        "## Where the paper's recipe fails, and why",
-        f"Points of accuracy lost (more than {100 * CLOSE:g} somewhere), by share of the vectors:",
-        _text(table(["set", "method", "1 %", "10 %", "20 %"], rows)),
-        "Two properties of the recipe explain most of this; [method.md](method.md) has the argument and an experiment.",
-        "- **It regresses labels on the support vectors of a plain-hinge SVM.** Equations 5 to 9 follow from the "
-        "squared hinge, where every support vector has an active residual. LibSVM trains with the plain hinge: on "
-        "noisy data most of its support vectors are rows that it gets wrong, or nearly so. LARS is asked for a "
-        "function that takes the *labels* of exactly those rows as its values, which is not the function that the "
-        "SVM has learned; more vectors fit the wrong target better.\n"
-        "- **LARS coefficients are shrunken.** An L1 bound picks vectors and pulls their coefficients to zero; the "
-        "values of the small model are too small beside an intercept that stays as it was. Equation 10 starts there "
-        "and has to undo it, with vectors and coefficients moving together in one badly scaled problem. A refit of "
-        "the coefficients (variable projection, which svmpress uses) removes the question.",
-        "With many classes a third comes in: the recipe compresses each pair of classes alone, so a budget of m "
-        "vectors is shared out among K(K−1)/2 machines, and at small sizes a machine gets one or two.",
-    ]
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -301,8 +239,8 @@ def _lost_accuracy(records: Records, found: Curves) -> list[str]:
 
 
 def _cheapest(records: Records, found: Curves, name: str, method: str) -> Point | None:
-    close = [p for p in found.get((name, method), []) if _close(records, name, p)]
-    return min(close, key=lambda p: p.multiply_adds, default=None)
+    near = [p for p in found.get((name, method), []) if close(records, name, p)]
+    return min(near, key=lambda p: p.multiply_adds, default=None)
 
 
 def _lost_operations(records: Records, found: Curves, figures: str | None) -> list[str]:
@@ -311,12 +249,11 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
         ours = _cheapest(records, found, name, OURS)
         others = [(p, m) for m in _peers(records) if (p := _cheapest(records, found, name, m)) is not None]
         best = min(others, key=lambda pm: pm[0].multiply_adds, default=None)
+        if (name, OURS) not in found:
+            rows.append([name, "not tried", *_best(best), ""])
+            continue
         cells = [name, f"{ours.multiply_adds:,.0f} ({ours.size:,})" if ours else "none is close"]
-        if best is None:
-            cells += ["none is close", ""]
-        else:
-            cells += [f"{best[0].multiply_adds:,.0f} ({best[0].size:,})", label(best[1])]
-        rows.append([*cells, _verdict(ours, best[0] if best else None)])
+        rows.append([*cells, *_best(best), _verdict(ours, best[0] if best else None)])
     head = ["set", "svmpress", "best other", "which", "svmpress"]
     return [
         "**In multiply-adds for an accuracy that is close.** The cheapest model of each that is close to the full "
@@ -329,6 +266,12 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
             figures, "figure3-time", "Accuracy against the measured time of 1,000 predictions; the star is the full SVM"
         ),
     ]
+
+
+def _best(best: tuple[Point, str] | None) -> list[str]:
+    if best is None:
+        return ["none is close", ""]
+    return [f"{best[0].multiply_adds:,.0f} ({best[0].size:,})", label(best[1])]
 
 
 def _verdict(ours: Point | None, theirs: Point | None) -> str:
@@ -349,12 +292,21 @@ def _lost_time(records: Records, found: Curves) -> list[str]:
         points = {m: points_of(found, records, name, m, CLAIM) for m in methods}
         rows.append([name, *("" if p is None else f"{p.build_seconds:,.3g}" for p in points.values())])
         ours = points.get(OURS)
-        others = [p for m in _peers(records) if (p := points.get(m)) is not None and ours is not None]
+        if ours is None:
+            continue
+        here = machines_of(records, name, OURS, ours.size)
+        others = [
+            p
+            for m in _peers(records)
+            if (p := points.get(m)) is not None and machines_of(records, name, m, p.size) == here
+        ]
         compared += len(others)
-        faster += sum(p.build_seconds < ours.build_seconds for p in others if ours is not None)
+        faster += sum(p.build_seconds < ours.build_seconds for p in others)
+    same = " (on the same machine)" if machines_table(records) else ""
     return [
         f"**In time to build.** svmpress rehearses its choices on held-out rows and moves every vector, which takes "
-        f"time: at {share(CLAIM)} of the vectors, {faster} of {compared} models of other methods were built faster. "
+        f"time: at {share(CLAIM)} of the vectors, {faster} of {compared} models of other methods{same} were built "
+        "faster. "
         "Seconds:",
         _text(table(["set", *(label(m) for m in methods)], rows)),
     ]
@@ -401,11 +353,19 @@ def _details(records: Records, found: Curves, figures: str | None) -> list[str]:
     gaps = gaps_table(records)
     if gaps:
         parts += ["## Cells without a model", _text(gaps)]
+    absent = not_run_table(records)
+    if absent:
+        parts += [
+            "## Cells that were not run",
+            "Sizes of a set that only some of its methods, or some seeds, have in the records:",
+            _text(absent),
+        ]
     if figures is not None:
         parts += [
             "## Figure 2, moving",
             f"![Eight vectors move until they answer as the full SVM of 80 does]({figures}/figure2.gif)",
             "(The paper's synthetic example; conjugate gradient on vectors and coefficients together, equation 10. "
-            "Drawn by `svmpress.plots.animate_figure2`.)",
+            "Drawn by `svmpress.plots.animate_figure2`. For papers, as the paper shows it: "
+            f"[PDF]({figures}/figure2.pdf), [PNG]({figures}/figure2.png).)",
         ]
     return parts

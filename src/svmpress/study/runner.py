@@ -100,9 +100,9 @@ def run(
     path = out / RECORDS
     with Journal(path) as journal:
         known = Records.load(path)
-        other = {r.rows for r in known.runs} - {plan.rows}
+        other = {(r.rows, bool(r.quick)) for r in known.runs} - {(plan.rows, plan.quick)}
         if other:
-            had, wanted = _of_rows(other.pop()), _of_rows(plan.rows)
+            had, wanted = _kind(*other.pop()), _kind(plan.rows, plan.quick)
             raise InputError(f"{path} is of a study with {had}, not with {wanted}: choose another --out")
         record = _run_record(plan, jobs, threads, limit)
         journal.append(record)
@@ -112,8 +112,8 @@ def run(
     return Records.load(path)
 
 
-def _of_rows(rows: int | None) -> str:
-    return "all rows" if rows is None else f"at most {rows:,} rows"
+def _kind(rows: int | None, quick: bool) -> str:
+    return ("all rows" if rows is None else f"at most {rows:,} rows") + " and quick methods" * quick
 
 
 def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> RunRecord:
@@ -130,6 +130,7 @@ def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> Run
         rows=plan.rows,
         limit=limit,
         code=revision(),
+        quick=plan.quick or None,
     )
 
 

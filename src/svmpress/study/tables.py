@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from svmpress.study.curves import Curves, Point, at, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
+from svmpress.study.methods import METHODS
 from svmpress.study.plan import FULL, RATIOS
-from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Records
+from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Key, Machine, Records
 
 _PAPER_DMOZ = (7184, 1796, 16498, 16)
 """Rows to train and test, features and classes of the set that is not to be had."""
@@ -138,3 +139,73 @@ def gaps_table(records: Records) -> list[str]:
 def _span(cells: Sequence[Cell]) -> str:
     sizes = sorted({c.size for c in cells})
     return f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Records of several runs
+# ---------------------------------------------------------------------------------------------------------
+
+
+def machines_of(records: Records, name: str, method: str, size: int) -> set[Machine]:
+    """Return the machines that the models of a point were built and timed on, as far as they are known."""
+    return {at for key, at in records.machines.items() if (key[0], key[1], key[3]) == (name, method, size)}
+
+
+def machines_table(records: Records) -> list[str]:
+    """Return what was measured on which machine; empty if there is one only."""
+    on: dict[Machine, list[Cell]] = defaultdict(list)
+    for cell in records.done():
+        if cell.key in records.machines:
+            on[records.machines[cell.key]].append(cell)
+    if len(on) < 2:
+        return []
+    rows = []
+    for (cores, jobs, threads, predictor), cells in sorted(on.items(), reverse=True):
+        there = ", ".join(name for name in sets_of(records) if any(c.set == name for c in cells))
+        rows.append([there, cores, jobs, threads, predictor, f"{len(cells):,}"])
+    head = ["sets", "cores", "models at a time", "threads to a model", "svmpress predicts with", "models measured"]
+    return table(head, rows)
+
+
+def not_run(records: Records) -> list[Key]:
+    """Return the cells that records know nothing of, though other methods or seeds have their size on their set."""
+    methods = [FULL, *methods_of(records, tuple(STYLES))] if records.cells else []
+    seeds = sorted({seed for _, _, seed, _ in records.cells})
+    absent = []
+    for name in sets_of(records):
+        sizes = sorted({size for of, method, _, size in records.cells if of == name and method != FULL})
+        for method in methods:
+            for size in [records.sets[name].vectors] if method == FULL else sizes:
+                have = [seed for seed in seeds if (name, method, seed, size) in records.cells]
+                if method in METHODS and not METHODS[method].seeded:
+                    wanted = [] if have else seeds[:1]
+                else:
+                    wanted = [seed for seed in seeds if seed not in have]
+                absent += [(name, method, seed, size) for seed in wanted]
+    return absent
+
+
+def not_run_table(records: Records) -> list[str]:
+    """Return the cells of :func:`not_run`, methods that lack the same ones put together; empty if there are none."""
+    lacking: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for name, method, seed, size in not_run(records):
+        lacking[method, name][seed].append(size)
+    by_method: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for (method, name), of_seed in lacking.items():
+        seeds_of: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for seed, sizes in of_seed.items():
+            seeds_of[tuple(sizes)].append(seed)
+        for sizes_, seeds in seeds_of.items():
+            by_method[method][", ".join(map(str, seeds)), _listed(records, name, method, sizes_)].append(name)
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for method, entries in by_method.items():
+        for (seeds_text, sizes_text), names in entries.items():
+            groups[seeds_text, "; ".join(f"{name}: {sizes_text}" for name in names)].append(method)
+    rows = [["; ".join(map(label, methods)), seeds, where] for (seeds, where), methods in groups.items()]
+    return table(["methods", "seeds", "sets and sizes"], rows, left=3) if rows else []
+
+
+def _listed(records: Records, name: str, method: str, sizes: Sequence[int]) -> str:
+    """Return sizes for people: all of them is a word."""
+    every = {size for of, m, _, size in records.cells if of == name and m != FULL}
+    return "all" if method == FULL or len(sizes) == len(every) else ", ".join(f"{size:,}" for size in sizes)
