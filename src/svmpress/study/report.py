@@ -255,6 +255,7 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
         cells = [name, f"{ours.multiply_adds:,.0f} ({ours.size:,})" if ours else "none is close"]
         rows.append([*cells, *_best(best), _verdict(ours, best[0] if best else None)])
     head = ["set", "svmpress", "best other", "which", "svmpress"]
+    several = machines_table(records)
     return [
         "**In multiply-adds for an accuracy that is close.** The cheapest model of each that is close to the full "
         "SVM, in multiply-adds of a prediction (vectors in brackets), among the sizes that were tried:",
@@ -265,6 +266,7 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
         *_figure(
             figures, "figure3-time", "Accuracy against the measured time of 1,000 predictions; the star is the full SVM"
         ),
+        *(["(Its points are of different machines: compare none across them.)"] if figures and several else []),
     ]
 
 
