@@ -70,7 +70,8 @@ def _other_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str
 
 
 def _cost_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]:
-    heads = ["set", "share", "vectors", "outputs", "agreement", "seconds", "tuning the source", "peak MB", "seeds"]
+    heads = ["set", "share", "vectors", "outputs", "agreement", "seconds", "tuning the source", "peak MB"]
+    heads += ["seeds", "revision"]
     lines = [_row(heads), "|---" * len(heads) + "|"]
     for (name, ratio, layout, given), group in sorted(
         groups.items(), key=lambda g: (list(TARGETS).index(g[0][0]), g[0])
@@ -85,6 +86,7 @@ def _cost_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]
             elsewhere = " (GPU)" if any(r.get("device", "cpu") != "cpu" for r in group) else ""
             cells += [f"{_mean(group, 'compress_seconds'):.1f}{elsewhere}", f"{tuning:.1f}"]
             cells += [f"{max(r['peak_memory_mb'] for r in group)}", str(len(group))]
+            cells.append(", ".join(sorted({r["code"] for r in group})))
             lines.append(_row(cells))
     return lines
 
@@ -123,7 +125,8 @@ def page(records: Records) -> str:
             "",
             *_cost_table(groups),
             "",
-            f"Revisions of the code: {', '.join(sorted({r['code'] for r in records}))}.",
+            "Cells of different revisions are of different code: compare them with care. Revisions in all: "
+            f"{', '.join(sorted({r['code'] for r in records}))}.",
             "",
         ]
     )
