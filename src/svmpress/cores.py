@@ -41,8 +41,8 @@ def _blas() -> ThreadpoolController:
 def one_blas_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS and LAPACK compute on one thread.
 
-    NumPy and SciPy each bring an OpenBLAS of their own, and when both use all cores in turn, they can get in each other's
-    way: on two cores a Cholesky factor of 588 columns took 1.5 to 300 times as long as on one, from trial to trial.
+    NumPy and SciPy each bring an OpenBLAS of their own, and when both use all cores in turn, they can get in each
+    other's way: on two cores a Cholesky factor of 588 columns took 1.5 to 300 times as long as on one, by trial.
     """
     return _blas().limit(limits=1)
 
