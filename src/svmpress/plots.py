@@ -233,6 +233,12 @@ def save_figure(figure: Any, *paths: str | os.PathLike[str]) -> None:
             figure.savefig(file, format=kind, dpi=150, metadata=_UNDATED[kind])
 
 
+def check_figure(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a figure cannot be drawn there, before the work begins."""
+    _picture_format(path)
+    new_figure((1, 1))
+
+
 def _picture_format(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in _PICTURES:

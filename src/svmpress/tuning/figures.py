@@ -8,30 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from svmpress.errors import InputError, MissingExtraError
-from svmpress.formats.files import replacing
+from svmpress.plots import check_figure, new_figure, save_figure
 from svmpress.tuning.finals import best_point
 from svmpress.tuning.goal import Goal
 from svmpress.tuning.records import Point, Records, Trial
 from svmpress.tuning.result import SearchResult, front_of
 
 _BLUE, _VERMILLION, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
-PICTURES = (".png", ".svg", ".pdf")
-_UNDATED: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""Metadata without a date: the same records give the same file."""
-
-
-def check_figure(path: str | os.PathLike[str]) -> None:
-    """Raise an error if a figure cannot be drawn there, before the work begins."""
-    if Path(path).suffix.lower() not in PICTURES:
-        raise InputError(f"the suffix of {path} names no picture format: use one of {', '.join(PICTURES)}")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as e:
-        raise MissingExtraError("drawing figures", "matplotlib", "plots") from e
 
 
 def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
@@ -50,9 +35,6 @@ def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: s
         When matplotlib is not installed.
     """
     check_figure(path)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     if isinstance(records, SearchResult):
         trials, finalists, goal = records.trials, records.finalists, records.goal
         limit, features, score_name = records.limit, records.model.n_features, records.score_name
@@ -60,8 +42,7 @@ def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: s
         records = records if isinstance(records, Records) else Records.load(records)
         trials, finalists, goal = tuple(records.tried), tuple(records.finalists), Goal(**records.header["goal"])
         limit, features, score_name = (records.header[name] for name in ("limit", "features", "score"))
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((7, 4.5))
     panel = figure.subplots()
     panel.set_xscale("log")
     panel.xaxis.set_major_formatter("{x:g}")
@@ -74,9 +55,7 @@ def draw_front(records: SearchResult | Records | str | os.PathLike[str], path: s
     panel.set_ylabel(f"{score_name} on held-out rows")
     panel.set_title(goal.described(score_name), fontsize=10)
     panel.legend(loc="lower right", fontsize=9)
-    kind = Path(path).suffix[1:].lower()
-    with replacing(path) as (file,):
-        figure.savefig(file, format=kind, dpi=150, metadata=_UNDATED[kind])
+    save_figure(figure, path)
 
 
 def _place(point: Point) -> tuple[int, float]:
