@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NoReturn
+from typing import IO, Any, BinaryIO, Literal, NoReturn
 
 from svmpress.data import FORMATS
 from svmpress.errors import InputError
@@ -77,6 +77,75 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, split: str) -> None:
     )
     group.add_argument("--header", choices=("yes", "no"), help="whether a CSV file starts with column names")
     group.add_argument("--zero-based", action="store_true", help="feature indices of svmlight text start at 0")
+
+
+def add_output_arguments(parser: argparse.ArgumentParser, metavar: str, file: str) -> None:
+    """Add the model file to write, and its format; ``file`` is how the help speaks of it."""
+    parser.add_argument(
+        "-o", "--output", metavar=metavar, required=True, help="model file to write; the suffix names its format"
+    )
+    parser.add_argument("--format", metavar="NAME", help=f"format of {file} (default: by its suffix)")
+
+
+def add_svm_arguments(group: Any, *, outlier: str, found: str) -> None:
+    """Add what describes an SVM to train.
+
+    Parameters
+    ----------
+    group : parser or group of arguments
+    outlier : str
+        What happens to the labels of a one-class SVM.
+    found : str
+        How C and gamma come about where they are not given: "chosen", "searched".
+    """
+    group.add_argument(
+        "--task",
+        choices=("classification", "regression", "outlier"),
+        default="classification",
+        help=f"what the labels are; outlier trains a one-class SVM{outlier}",
+    )
+    group.add_argument(
+        "--kernel", choices=("rbf", "linear", "poly", "sigmoid"), default="rbf", help="kernel (default: rbf)"
+    )
+    group.add_argument("-C", type=float, metavar="NUMBER", help=f"cost of errors (default: {found})")
+    group.add_argument("--gamma", type=float, metavar="NUMBER", help=f"width of the kernel (default: {found})")
+    group.add_argument(
+        "--degree", type=int, default=3, metavar="N", help="degree of the polynomial kernel (default: 3)"
+    )
+    group.add_argument(
+        "--coef0",
+        type=float,
+        default=0.0,
+        metavar="NUMBER",
+        help="constant of the polynomial and sigmoid kernels (default: 0)",
+    )
+    group.add_argument(
+        "--epsilon",
+        type=float,
+        metavar="NUMBER",
+        help="half width of a regressor's tube (default: a tenth of the labels' standard deviation)",
+    )
+    group.add_argument("--nu", type=float, default=0.1, metavar="NUMBER", help="share of outliers (default: 0.1)")
+    group.add_argument(
+        "--scale",
+        choices=("auto", "standard", "minmax", "maxabs", "none"),
+        default="auto",
+        help="scaling of the features (default: standard; maxabs, which keeps zeros, for sparse data)",
+    )
+
+
+def svm_choices(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of :func:`svmpress.train.train` that describe the SVM."""
+    names = ("kernel", "C", "gamma", "task", "degree", "coef0", "epsilon", "nu")
+    return {name: getattr(args, name) for name in names} | {"scale": None if args.scale == "none" else args.scale}
+
+
+def layout_of(args: argparse.Namespace, form: str) -> Literal["shared", "libsvm"]:
+    """Return ``--layout``, where "auto" is what the format of the output needs."""
+    if args.layout == "auto":
+        return "libsvm" if form == "libsvm" else "shared"
+    layout: Literal["shared", "libsvm"] = args.layout
+    return layout
 
 
 def data_choices(args: argparse.Namespace) -> dict[str, Any]:

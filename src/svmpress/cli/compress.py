@@ -9,10 +9,12 @@ from svmpress.cli.common import (
     Report,
     add_command,
     add_data_arguments,
+    add_output_arguments,
     bars,
     copies_remark,
     data_choices,
     destination,
+    layout_of,
     number_of_bytes,
     refuse_obstacles,
     remark,
@@ -45,10 +47,7 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file to compress")
-    p.add_argument(
-        "-o", "--output", metavar="SMALL", required=True, help="model file to write; the suffix names its format"
-    )
-    p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    add_output_arguments(p, "SMALL", "that file")
     p.add_argument("--data", metavar="DATA", help="rows like those that the model will see; - is standard input")
     budget = p.add_argument_group("budget").add_mutually_exclusive_group()
     budget.add_argument("--ratio", type=float, metavar="R", help="share of the vectors to keep (default: 0.1)")
@@ -102,9 +101,6 @@ def run(args: argparse.Namespace) -> Report:
     if args.dag:
         source = _as_dag(source)
     refuse_obstacles(source, args.output, form)
-    layout = args.layout
-    if layout == "auto":
-        layout = "libsvm" if form == "libsvm" else "shared"
     with bars(args) as progress:
         source, X, y = _rows(args, source, progress)
         result = compress(
@@ -117,7 +113,7 @@ def run(args: argparse.Namespace) -> Report:
             max_latency=args.max_latency,
             max_drop=args.max_drop,
             method=args.method,
-            layout=layout,
+            layout=layout_of(args, form),
             device=args.device,
             random_state=args.seed,
             progress=progress,

@@ -14,15 +14,19 @@ from svmpress.cli.common import (
     Report,
     add_command,
     add_data_arguments,
+    add_output_arguments,
+    add_svm_arguments,
     bars,
     copies_remark,
     data_choices,
     destination,
+    layout_of,
     number_of_bytes,
     refuse_obstacles,
     refuse_same_file,
     remark,
     seconds,
+    svm_choices,
     table,
 )
 
@@ -54,12 +58,11 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
-    p.add_argument(
-        "-o", "--output", metavar="SMALL", required=True, help="model file to write; the suffix names its format"
-    )
-    p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    add_output_arguments(p, "SMALL", "that file")
     _add_goal(p.add_argument_group("goal"))
-    _add_svm(p.add_argument_group("SVM"))
+    add_svm_arguments(
+        p.add_argument_group("SVM"), outlier=", judged by labels 1 and -1 if there are any", found="searched"
+    )
     _add_search(p.add_argument_group("search"))
     add_data_arguments(p, split="train")
 
@@ -78,41 +81,6 @@ def _add_goal(goal: Any) -> None:
         choices=("vectors", "bytes", "latency"),
         default="vectors",
         help="what is made small under --min-accuracy (default: vectors)",
-    )
-
-
-def _add_svm(svm: Any) -> None:
-    svm.add_argument(
-        "--task",
-        choices=("classification", "regression", "outlier"),
-        default="classification",
-        help="what the labels are; outlier trains a one-class SVM, judged by labels 1 and -1 if there are any",
-    )
-    svm.add_argument(
-        "--kernel", choices=("rbf", "linear", "poly", "sigmoid"), default="rbf", help="kernel (default: rbf)"
-    )
-    svm.add_argument("-C", type=float, metavar="NUMBER", help="cost of errors (default: searched)")
-    svm.add_argument("--gamma", type=float, metavar="NUMBER", help="width of the kernel (default: searched)")
-    svm.add_argument("--degree", type=int, default=3, metavar="N", help="degree of the polynomial kernel (default: 3)")
-    svm.add_argument(
-        "--coef0",
-        type=float,
-        default=0.0,
-        metavar="NUMBER",
-        help="constant of the polynomial and sigmoid kernels (default: 0)",
-    )
-    svm.add_argument(
-        "--epsilon",
-        type=float,
-        metavar="NUMBER",
-        help="half width of a regressor's tube (default: a tenth of the labels' standard deviation)",
-    )
-    svm.add_argument("--nu", type=float, default=0.1, metavar="NUMBER", help="share of outliers (default: 0.1)")
-    svm.add_argument(
-        "--scale",
-        choices=("auto", "standard", "minmax", "maxabs", "none"),
-        default="auto",
-        help="scaling of the features (default: standard; maxabs, which keeps zeros, for sparse data)",
     )
 
 
@@ -169,16 +137,13 @@ def run(args: argparse.Namespace) -> Report:
     """Search, save, and say what came out."""
     from svmpress import data, formats
     from svmpress.data import ReadOptions
+    from svmpress.plots import check_figure
     from svmpress.tuning import draw_front, search
-    from svmpress.tuning.figures import check_figure
 
     form = destination(args.output, args.format, args.data, args.storage)
     _check_outputs(args)
     if args.figure:
         check_figure(args.figure)
-    layout = args.layout
-    if layout == "auto":
-        layout = "libsvm" if form == "libsvm" else "shared"
     with bars(args) as progress, _storage(args) as storage:
         outlier = args.task == "outlier"
         options = ReadOptions(labels=None if outlier else True, default_split="train")
@@ -203,7 +168,7 @@ def run(args: argparse.Namespace) -> Report:
             storage=storage,
             sampler=args.sampler,
             method=args.method,
-            layout=layout,
+            layout=layout_of(args, form),
             random_state=args.seed,
             progress=progress,
         )
@@ -244,19 +209,7 @@ def _estimator(args: argparse.Namespace, rows: Any) -> tuple[Any, Any, Any, Mapp
     from svmpress.train import unfitted
     from svmpress.tuning.space import default_space
 
-    X, y, estimator = unfitted(
-        rows.X,
-        rows.y,
-        kernel=args.kernel,
-        C=args.C,
-        gamma=args.gamma,
-        task=args.task,
-        scale=None if args.scale == "none" else args.scale,
-        degree=args.degree,
-        coef0=args.coef0,
-        epsilon=args.epsilon,
-        nu=args.nu,
-    )
+    X, y, estimator = unfitted(rows.X, rows.y, **svm_choices(args))
     y = rows.y if args.task == "outlier" else y
     fixed = {name for name in ("C", "gamma") if getattr(args, name) is not None}
     if not fixed:

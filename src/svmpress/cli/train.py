@@ -5,7 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, destination, table
+from svmpress.cli.common import (
+    Report,
+    add_command,
+    add_data_arguments,
+    add_output_arguments,
+    add_svm_arguments,
+    bars,
+    data_choices,
+    destination,
+    svm_choices,
+    table,
+)
 
 _EPILOG = """\
 C and gamma that are not given are chosen on held-out rows, on a coarse grid and then on a finer one.
@@ -31,42 +42,8 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
-    p.add_argument(
-        "-o", "--output", metavar="MODEL", required=True, help="model file to write; the suffix names its format"
-    )
-    p.add_argument("--format", metavar="NAME", help="format of the model file (default: by its suffix)")
-    p.add_argument(
-        "--task",
-        choices=("classification", "regression", "outlier"),
-        default="classification",
-        help="what the labels are; outlier trains a one-class SVM and ignores them",
-    )
-    p.add_argument(
-        "--kernel", choices=("rbf", "linear", "poly", "sigmoid"), default="rbf", help="kernel (default: rbf)"
-    )
-    p.add_argument("-C", type=float, metavar="NUMBER", help="cost of errors (default: chosen)")
-    p.add_argument("--gamma", type=float, metavar="NUMBER", help="width of the kernel (default: chosen)")
-    p.add_argument("--degree", type=int, default=3, metavar="N", help="degree of the polynomial kernel (default: 3)")
-    p.add_argument(
-        "--coef0",
-        type=float,
-        default=0.0,
-        metavar="NUMBER",
-        help="constant of the polynomial and sigmoid kernels (default: 0)",
-    )
-    p.add_argument(
-        "--epsilon",
-        type=float,
-        metavar="NUMBER",
-        help="half width of a regressor's tube (default: a tenth of the labels' standard deviation)",
-    )
-    p.add_argument("--nu", type=float, default=0.1, metavar="NUMBER", help="share of outliers (default: 0.1)")
-    p.add_argument(
-        "--scale",
-        choices=("auto", "standard", "minmax", "maxabs", "none"),
-        default="auto",
-        help="scaling of the features (default: standard; maxabs, which keeps zeros, for sparse data)",
-    )
+    add_output_arguments(p, "MODEL", "the model file")
+    add_svm_arguments(p, outlier=" and ignores them", found="chosen")
     p.add_argument(
         "--validation",
         type=float,
@@ -90,16 +67,8 @@ def run(args: argparse.Namespace) -> Report:
         result = train(
             rows.X,
             rows.y,
-            kernel=args.kernel,
-            C=args.C,
-            gamma=args.gamma,
-            task=args.task,
-            scale=None if args.scale == "none" else args.scale,
+            **svm_choices(args),
             validation=args.validation,
-            degree=args.degree,
-            coef0=args.coef0,
-            epsilon=args.epsilon,
-            nu=args.nu,
             random_state=args.seed,
             progress=progress,
         )
