@@ -21,7 +21,7 @@ from svmpress.paper import LarsSVM, Paper
 from svmpress.reduced_set import RkhsDistance
 from svmpress.study.costs import built, file_bytes, merged, row_width
 from svmpress.study.methods import METHODS, Compressed, LarsPath, ReducedSVM
-from svmpress.study.peers import NystroemSVC, RandomRefit, Refit, SubsampleSVC
+from svmpress.study.peers import NystroemSVC, Refit, SubsampleSVC
 from svmpress.study.task import NotApplicable, StudyMethod, Task
 
 GAMMA, C = 0.02, 5.0
@@ -210,7 +210,7 @@ def test_a_refit_is_regularised_least_squares(three):
 
 
 def test_random_vectors_are_support_vectors_and_nested(three):
-    small, large = (b.predict.__self__.expansion.vectors for b in answers(RandomRefit(), three))
+    small, large = (b.predict.__self__.expansion.vectors for b in answers(METHODS["random"], three))
     np.testing.assert_array_equal(large[:4], small)
     support = three.teacher.expansion.vectors
     assert all((support == v).all(axis=1).any() for v in large)

@@ -42,7 +42,7 @@ from svmpress.select.lars_svm import lars_svm
 from svmpress.select.reduced_svm import reduced_svm
 from svmpress.study.costs import built, merged
 from svmpress.study.dlib_pair import DlibPair, DlibReduce
-from svmpress.study.peers import KMeansRefit, NystroemSVC, RandomRefit, SubsampleSVC
+from svmpress.study.peers import NystroemSVC, Refitted, SubsampleSVC, centres, random_vectors
 from svmpress.study.task import Built, NotApplicable, StudyMethod, Task
 
 MAX_BYTES = 2**30
@@ -328,8 +328,8 @@ _ALL: tuple[Any, ...] = (
     ReducedSVM(),
     SharedReducedSVM(),
     ReducedSetPath(),
-    RandomRefit(),
-    KMeansRefit(),
+    Refitted("random", "random + refit", random_vectors),
+    Refitted("k-means", "k-means + refit", centres),
     SubsampleSVC(),
     NystroemSVC(),
     DlibReduce(),

@@ -13,7 +13,7 @@ them and ``auto`` is where the vectors are.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,11 +60,19 @@ class Refit:
 
 
 @dataclass(frozen=True)
-class RandomRefit:
-    """Random support vectors; a larger model has those of a smaller one, and more."""
+class Refitted:
+    """Vectors that are picked and then stay where they are, with refitted coefficients.
 
-    name: str = "random"
-    label: str = "random + refit"
+    Parameters
+    ----------
+    name, label : str
+    pick : callable
+        Returns vectors (m, d) for a task, m and a seed.
+    """
+
+    name: str
+    label: str
+    pick: Callable[[Task, int, int], Floats]
     grows: bool = True
     seeded: bool = True
 
@@ -73,26 +81,18 @@ class RandomRefit:
         refit = Refit(task)
         for size in sizes:
             start = time.perf_counter()
-            model = refit.model(random_rows(task.teacher.expansion.vectors, size, seed))
+            model = refit.model(self.pick(task, size, seed))
             yield built(task, size, model, refit.seconds + time.perf_counter() - start)
 
 
-@dataclass(frozen=True)
-class KMeansRefit:
-    """Centres of clusters of the training rows."""
+def random_vectors(task: Task, m: int, seed: int) -> Floats:
+    """Return random support vectors; a larger model has those of a smaller one, and more."""
+    return random_rows(task.teacher.expansion.vectors, m, seed)
 
-    name: str = "k-means"
-    label: str = "k-means + refit"
-    grows: bool = True
-    seeded: bool = True
 
-    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
-        """Yield a refitted model of each size."""
-        refit = Refit(task)
-        for size in sizes:
-            start = time.perf_counter()
-            model = refit.model(kmeans_centres(task.X, size, seed))
-            yield built(task, size, model, refit.seconds + time.perf_counter() - start)
+def centres(task: Task, m: int, seed: int) -> Floats:
+    """Return centres of clusters of the training rows."""
+    return kmeans_centres(task.X, m, seed)
 
 
 @dataclass(frozen=True)
