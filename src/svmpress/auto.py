@@ -19,15 +19,16 @@ the source a few dozen times, and never more than a fixed number of operations.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from svmpress import arrays
 from svmpress.arrays import Rows
+from svmpress.cores import one_blas_thread
 from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, class_pairs, pair_mask
 from svmpress.kernels import Kernel
 from svmpress.model import KernelExpansion
@@ -75,7 +76,7 @@ class Auto:
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of ``m`` vectors, grown from ``smaller`` if that is the best start."""
         run = _Run(problem, m, self.work, smaller)
-        with threadpool_limits(limits=1 if run.is_small() else None):
+        with one_blas_thread() if run.is_small() else nullcontext():
             return run.outcome()
 
 

@@ -30,7 +30,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -40,7 +39,7 @@ from svmpress.arrays import Array, Backend, Rows
 from svmpress.errors import InputError
 from svmpress.kernels import RBF, Kernel
 from svmpress.model import KernelExpansion
-from svmpress.objective import Floats, ProjectedError, Projection
+from svmpress.objective import Floats, Projection
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined, variable_projection
 
@@ -192,9 +191,7 @@ class ReducedSet:
         m, d = vectors.shape
         of_one = 2.0 * source.n_vectors * m * (2 * d + 2 * source.n_outputs) + m**3 / 3
         steps = min(self.max_iter, max(10, int(self.work / of_one)))
-        # variable projection asks for no more than what the distance has in common with the projected error
-        objective = cast(ProjectedError, distance)
-        return variable_projection(objective, vectors, max_iter=steps, progress=problem.stage("reduced set"))
+        return variable_projection(distance, vectors, max_iter=steps, progress=problem.stage("reduced set"))
 
 
 class _FixedPoint:

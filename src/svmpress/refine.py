@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from svmpress import arrays
+from svmpress.arrays import Array
 from svmpress.kernels import Kernel
-from svmpress.objective import ExpansionObjective, Floats, Parameters, ProjectedError, Projection
+from svmpress.objective import ExpansionObjective, Floats, Parameters, Projection
 
 Progress = Callable[[int, int], None]
 
@@ -214,8 +215,23 @@ def joint_descent(
     return Refined(start.kernel, V, A, b, watch.best_value, tuple(watch.trace), status, watch.n_iter)
 
 
+class Projected(Protocol):
+    """An objective of the vectors alone, with the best coefficients put in."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, with the width to start from."""
+
+    @property
+    def targets(self) -> Array:
+        """An array of the library and on the device to compute with."""
+
+    def value_and_grad(self, V: Array, kernel: Kernel | None = None, *, width: bool = False) -> Projection:
+        """Return the value at V (m, d), its gradient (and that of γ if ``width``), and the coefficients."""
+
+
 def variable_projection(
-    objective: ProjectedError,
+    objective: Projected,
     vectors: Floats,
     *,
     kernel: Kernel | None = None,
@@ -229,7 +245,8 @@ def variable_projection(
 
     Parameters
     ----------
-    objective : ProjectedError
+    objective : Projected
+        Mostly a :class:`~svmpress.objective.ProjectedError`.
     vectors : (m, d)
         Where to start, as NumPy.
     kernel : Kernel, optional

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from svmpress import arrays
 from svmpress.problem import Method, Outcome, Problem
@@ -66,14 +67,17 @@ def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome
     problem = replace(problem, rows=rows)
     few = split_rows(rows.shape[0], problem.seed)[1].size < _ENOUGH
     trials = [_Trial.of(problem, problem.seed + 1000 * i) for i in range(_SPLITS if few else 1)]
-    reference = _mean([trial.reference for trial in trials])
+    reference = fmean(trial.reference for trial in trials)
     curve: dict[int, SizePoint] = {}
+
+    def judged(m: int, outcomes: Iterable[Outcome]) -> SizePoint:
+        score = fmean(trial.score(outcome) for trial, outcome in zip(trials, outcomes, strict=True))
+        return SizePoint(m, score, reference - score)
 
     def good(m: int) -> bool:
         for trial in trials:
             trial.found[m] = _run(way, trial.part, m, trial.found)
-        score = _mean([trial.score(trial.found[m]) for trial in trials])
-        curve[m] = SizePoint(m, score, reference - score)
+        curve[m] = judged(m, [trial.found[m] for trial in trials])
         return curve[m].drop <= max_drop
 
     n, low, m = problem.source.n_vectors, 0, 2
@@ -83,17 +87,12 @@ def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome
     best = None
     while best is None and m < n:
         made = _run(way, problem, m, trials[0].found)
-        score = _mean([trial.score(made) for trial in trials])
-        if reference - score <= max_drop:
+        point = judged(m, [made] * len(trials))
+        if point.drop <= max_drop:
             best = made
         else:
-            curve[m] = SizePoint(m, score, reference - score)
-            m += max(1, m // 4)
+            curve[m], m = point, m + max(1, m // 4)
     return best, tuple(curve[k] for k in sorted(curve))
-
-
-def _mean(scores: list[float]) -> float:
-    return sum(scores) / len(scores)
 
 
 def _bisect(low: int, high: int, good: Callable[[int], bool]) -> int:
