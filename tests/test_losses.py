@@ -7,77 +7,113 @@ import pytest
 
 from svmpress.decoders import Argmax, PairVote, Sign
 from svmpress.kernels import RBF
-from svmpress.losses import MarginLoss, RivalLoss, sides_of
-from svmpress.objective import ExpansionObjective, Parameters
+from svmpress.losses import MarginObjective, RivalLoss, sides_of
+from svmpress.objective import Parameters
 from test_objective import numerical_gradient
 
 ALL = slice(None)
 
 
-@pytest.fixture
-def sides(rng):
-    return rng.choice([-1.0, 0.0, 1.0], size=(20, 4))
+N_CLASSES, OUTPUTS = 4, 6
 
 
-@pytest.fixture
-def T(rng):
-    return 1.5 * rng.standard_normal((20, 4))
+class Margins:
+    """Rows of four classes, sorted, an expansion with a machine a pair, and the loss by a plain loop."""
 
+    def __init__(self, rng, sizes=(13, 0, 9, 21), n_vectors=3):
+        self.sizes = np.array(sizes)
+        self.classes = np.repeat(np.arange(N_CLASSES), self.sizes)
+        self.sides = sides_of(np.arange(N_CLASSES), N_CLASSES, pairwise=True)
+        self.X = rng.standard_normal((self.classes.size, 2))
+        self.T = 1.5 * rng.standard_normal((self.classes.size, OUTPUTS))
+        self.V = rng.standard_normal((n_vectors, 2))
+        self.A, self.b = rng.standard_normal((n_vectors, OUTPUTS)), rng.standard_normal(OUTPUTS)
 
-@pytest.fixture
-def F(rng):
-    return 1.5 * rng.standard_normal((20, 4))
+    def objective(self, backend=None, **options) -> MarginObjective:
+        here = np.asarray if backend is None else backend.asarray
+        return MarginObjective(here(self.X), here(self.T), self.sizes, self.sides, **options)
 
+    def at(self, backend=None, gamma=0.5, **changes) -> Parameters:
+        here = np.asarray if backend is None else backend.asarray
+        V, A, b = (changes.get(name, getattr(self, name)) for name in "VAb")
+        return Parameters(RBF(gamma), here(V), here(A), here(b))
 
-def naive(F, sides, T, trust: bool, anchor: float) -> float:
-    total = 0.0
-    for f, s, t in zip(F.ravel(), sides.ravel(), T.ravel(), strict=True):
-        if s == 0:
-            total += anchor * (f - t) ** 2
-        else:
-            margin = min(1.0, max(0.0, s * t)) if trust else 1.0
-            total += max(0.0, margin - s * f) ** 2
-    return total / np.count_nonzero(sides)
+    def naive(self, at: Parameters, trust: bool, anchor: float, thin: int) -> float:
+        F = at.kernel.gram(self.X, at.vectors) @ at.coef + at.intercept
+        begins = np.cumsum(self.sizes) - self.sizes
+        total = 0.0
+        for i, c in enumerate(self.classes):
+            step = thin if self.sizes[c] >= 2 * thin else 1
+            place, heard = i - begins[c], -(-self.sizes[c] // step)
+            for f, s, t in zip(F[i], self.sides[c], self.T[i], strict=True):
+                if s == 0:
+                    total += 0 if place % step else anchor * (f - t) ** 2 * self.sizes[c] / heard
+                else:
+                    margin = min(1.0, max(0.0, s * t)) if trust else 1.0
+                    total += max(0.0, margin - s * f) ** 2
+        return total / (self.classes.size * (N_CLASSES - 1))
 
 
 @pytest.mark.parametrize("trust", [False, True])
-@pytest.mark.parametrize("anchor", [0.01, 0.5])
-def test_values_and_gradients(backend, F, sides, T, trust, anchor, assert_close):
-    loss = MarginLoss(backend.asarray(sides), backend.asarray(T), trust=trust, anchor=anchor)
-    assert loss.n_outputs == 4
-    value, gradient = loss.value_and_grad(backend.asarray(F), ALL)
-    assert float(value) == pytest.approx(naive(F, sides, T, trust, anchor), rel=1e-12)
-    expected = numerical_gradient(lambda f: naive(f, sides, T, trust, anchor), F, 1e-4)
-    np.testing.assert_allclose(np.asarray(gradient), expected, atol=1e-8)
+@pytest.mark.parametrize("thin", [1, 3, 8])
+@pytest.mark.parametrize("max_bytes", [None, 4000])
+def test_margins_by_a_loop_and_by_numerical_derivatives(backend, rng, trust, thin, max_bytes):
+    case = Margins(rng)
+    objective = case.objective(backend, trust=trust, anchor=0.3, thin=thin, max_bytes=max_bytes)
+    got = objective.value_and_grad(case.at(backend), width=True)
+
+    def value(**changes) -> float:
+        return case.naive(case.at(**changes), trust, 0.3, thin)
+
+    assert got.value == pytest.approx(value(), rel=1e-12)
+    for name, gradient in (("V", got.vectors), ("A", got.coef), ("b", got.intercept)):
+        expected = numerical_gradient(lambda x, name=name: value(**{name: x}), getattr(case, name), 1e-5)
+        np.testing.assert_allclose(np.asarray(gradient), expected, atol=1e-7)
+    width = numerical_gradient(lambda g: value(gamma=float(g[0])), np.array([0.5]), 1e-5)
+    np.testing.assert_allclose(got.gamma, width[0], atol=1e-7)
 
 
-@pytest.mark.parametrize("trust", [False, True])
-def test_blocks_of_rows_add_up(F, sides, T, trust):
-    loss = MarginLoss(sides, T, trust=trust)
-    value, gradient = loss.value_and_grad(F, ALL)
-    parts = [loss.value_and_grad(F[rows], rows) for rows in (slice(0, 7), slice(7, 8), slice(8, 20))]
-    assert sum(p[0] for p in parts) == pytest.approx(value, rel=1e-12)
-    np.testing.assert_array_equal(np.concatenate([p[1] for p in parts]), gradient)
+def test_classes_side_by_side_make_no_difference(rng, monkeypatch):
+    case = Margins(rng)
+    expected = case.objective(trust=True).value_and_grad(case.at())
+    monkeypatch.setattr("svmpress.losses.WORTH_THREADS", 0)
+    got = case.objective(trust=True).value_and_grad(case.at())
+    assert got.value == expected.value
+    np.testing.assert_array_equal(got.vectors, expected.vectors)
+    np.testing.assert_array_equal(got.coef, expected.coef)
 
 
-def test_a_met_margin_costs_nothing(sides, T):
-    loss = MarginLoss(sides, T, trust=False)
-    far = np.where(sides == 0, T, 1.5 * sides)
-    value, gradient = loss.value_and_grad(far, ALL)
-    assert value == 0
-    assert not gradient.any()
+def with_values(case: Margins, F) -> tuple[Margins, Parameters]:
+    """Return the case and parameters that give these values: rows that are vectors of their own."""
+    case.X = case.V = 100.0 * np.arange(2 * case.classes.size).reshape(-1, 2)
+    return case, Parameters(RBF(1.0), case.V, F, np.zeros(OUTPUTS))
 
 
-def test_trust_asks_for_no_more_than_the_source_gives(sides, T):
-    value, gradient = MarginLoss(sides, T, trust=True).value_and_grad(T, ALL)
-    wrong = sides * T < 0  # there it asks for the right side at least
-    assert value == pytest.approx(np.sum(T[wrong] ** 2) / np.count_nonzero(sides))
-    assert not gradient[~wrong].any()
+def test_a_met_margin_costs_nothing(rng):
+    case = Margins(rng)
+    sides = case.sides[case.classes]
+    case, at = with_values(case, np.where(sides == 0, case.T, 1.5 * sides))
+    got = case.objective(trust=False).value_and_grad(at)
+    assert got.value == 0
+    assert not got.coef.any()
+
+
+def test_trust_asks_for_no_more_than_the_source_gives(rng):
+    case, at = with_values(case := Margins(rng), case.T)
+    got = case.objective(trust=True).value_and_grad(at)
+    wrong = case.sides[case.classes] * case.T < 0  # there it asks for the right side at least
+    assert got.value == pytest.approx(np.sum(case.T[wrong] ** 2) / (3 * case.classes.size))
+    assert not got.coef[~wrong].any()
 
 
 # ---------------------------------------------------------------------------------------------------------
 # One output a class
 # ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def F(rng):
+    return 1.5 * rng.standard_normal((20, 4))
 
 
 def naive_rivals(F, classes) -> float:
@@ -103,23 +139,6 @@ def test_rivals_in_blocks_and_beyond_the_margin(rng, F):
     value, gradient = loss.value_and_grad(F + 10 * np.eye(4)[classes], ALL)
     assert value == 0
     assert not gradient.any()
-
-
-def test_the_gradient_by_the_parameters_of_an_expansion(rng):
-    X, V = rng.standard_normal((30, 2)), rng.standard_normal((3, 2))
-    A, b, T = rng.standard_normal((3, 3)), rng.standard_normal(3), rng.standard_normal((30, 3))
-    sides = sides_of(rng.integers(0, 3, 30), 3, pairwise=True)
-    objective = ExpansionObjective(X, MarginLoss(sides, T, trust=False))
-    got = objective.value_and_grad(Parameters(RBF(0.5), V, A, b), width=True)
-
-    def value(V=V, A=A, b=b, gamma=0.5):
-        return objective.value_and_grad(Parameters(RBF(gamma), V, A, b)).value
-
-    np.testing.assert_allclose(got.vectors, numerical_gradient(lambda x: value(V=x), V, 1e-5), atol=1e-7)
-    np.testing.assert_allclose(got.coef, numerical_gradient(lambda x: value(A=x), A, 1e-5), atol=1e-7)
-    np.testing.assert_allclose(got.intercept, numerical_gradient(lambda x: value(b=x), b, 1e-5), atol=1e-7)
-    width = numerical_gradient(lambda g: value(gamma=float(g[0])), np.array([0.5]), 1e-5)
-    np.testing.assert_allclose(got.gamma, width[0], atol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from svmpress.arrays import to_numpy
 from svmpress.kernels import KERNELS, RBF, ChiSquared
-from svmpress.losses import MarginLoss, sides_of
+from svmpress.losses import MarginObjective, sides_of
 from svmpress.objective import ExpansionObjective, Gradient, Parameters, ProjectedError, SquaredError
 from svmpress.refine import RefineStatus, joint_descent, polish, variable_projection
 from test_kernels import conformance_kernel
@@ -281,9 +281,11 @@ def test_a_snapshot_is_shown_before_the_first_iteration_and_after_each():
 def test_polish_follows_the_loss_that_it_is_given():
     rng = np.random.default_rng(3)
     X = rng.standard_normal((300, 2))
+    X = X[np.argsort(np.hypot(*X.T) < 1.1)]  # sorted by class
     classes = (np.hypot(*X.T) < 1.1).astype(int)
     sides = sides_of(classes, 2, pairwise=False)
-    objective = ExpansionObjective(X, MarginLoss(sides, np.zeros((300, 1)), trust=False))
+    both = sides_of(np.arange(2), 2, pairwise=False)
+    objective = MarginObjective(X, np.zeros((300, 1)), np.bincount(classes), both, trust=False)
     start = Parameters(RBF(0.5), X[:4], np.zeros((4, 1)), np.zeros(1))
     refined = polish(objective, start, max_iter=100, learn_width=True)
     F = refined.kernel.gram(X, refined.vectors) @ refined.coef + refined.intercept

@@ -28,6 +28,9 @@ Array = Any
 Rows = Any
 """A two-dimensional Array or a ``scipy.sparse`` CSR array."""
 
+Floats = NDArray[np.float64]
+"""An array of NumPy in double precision."""
+
 DEFAULT_MAX_BYTES = 256 * 2**20
 """Working memory of a blocked loop when the caller does not say."""
 

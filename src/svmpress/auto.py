@@ -27,12 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Rows
+from svmpress.arrays import Floats, Rows
 from svmpress.cores import one_blas_thread
 from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, class_pairs, pair_mask
 from svmpress.kernels import Kernel
 from svmpress.model import KernelExpansion
-from svmpress.objective import Floats
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import Refined, TracePoint
 from svmpress.rehearsal import trusting_labels

@@ -1,8 +1,8 @@
 """Losses of decision values that know which side a row belongs on.
 
 A classifier is not asked for the source's decision values but for their signs, and only for those that matter: of a
-one-vs-one model, the machines that involve a row's own class. :class:`MarginLoss` pushes these to their side until a
-margin is met, and holds the others near the source with a small weight.
+one-vs-one model, the machines that involve a row's own class. :class:`MarginObjective` pushes these to their side until
+a margin is met, and holds the others near the source with a small weight.
 """
 
 from __future__ import annotations
@@ -11,43 +11,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Array
+from svmpress.arrays import Array, Rows
+from svmpress.cores import side_by_side
 from svmpress.decoders import class_pairs
+from svmpress.listening import Group, groups_of
+from svmpress.objective import WORTH_THREADS, Gradient, Parameters
 
 
-class MarginLoss:
+class MarginObjective:
     """``Σ_ip max(0, τ_ip - s_ip F_ip)²`` where a side s is given, ``anchor · Σ_ip (F_ip - T_ip)²`` where it is not.
 
-    Divided by the number of sides, so that it is a mean.
+    Divided by the number of sides, so that it is a mean. A function of vectors, coefficients, intercepts and width, as
+    :class:`~svmpress.objective.ExpansionObjective` is of other losses; but here a row's values are computed for the
+    outputs alone that take sides for its class, and for the others on every so many rows.
 
     Parameters
     ----------
-    sides : (n, M)
-        +1 or -1 where the value should be of that sign, 0 where only the source matters.
+    rows : (n, d)
+        Sorted by class.
     targets : (n, M)
         The source's decision values T.
+    sizes : (K,) int
+        Rows of each class.
+    sides : (K, M)
+        +1 or -1 where values of rows of the class should be of that sign, 0 where only the source matters.
     trust : bool
         Whether the margin is the source's own where that is smaller, ``τ = min(1, max(0, s T))``: a push stops where
         the source stands. Otherwise τ = 1, the squared hinge of equation 1.
     anchor : float
+    thin : int
+        Outputs without a side hear of every so many rows, with the weight of all.
+    max_bytes : int, optional
+        Working memory.
     """
 
-    def __init__(self, sides: Array, targets: Array, *, trust: bool, anchor: float = 0.01) -> None:
-        self.sides, self.targets, self.trust, self.anchor = sides, targets, trust, anchor
-        self.n_outputs = int(targets.shape[1])
-        xp = arrays.namespace(sides)
-        self.scale = float(xp.sum(xp.abs(sides))) or 1.0
+    def __init__(
+        self,
+        rows: Rows,
+        targets: Array,
+        sizes: NDArray[np.intp],
+        sides: NDArray[np.float64],
+        *,
+        trust: bool,
+        anchor: float = 0.01,
+        thin: int = 1,
+        max_bytes: int | None = None,
+    ) -> None:
+        self.rows, self.trust = rows, trust
+        self.max_bytes = max_bytes or arrays.DEFAULT_MAX_BYTES
+        xp, device = arrays.namespace(targets), arrays.device_of(targets)
+        self._on_host = isinstance(targets, np.ndarray)
+        self._scale = float(sizes @ np.abs(sides).sum(axis=1)) or 1.0
+        groups = groups_of(targets, sizes, np.where(sides == 0, anchor, 1.0), thin)
+        self._groups = [(g, xp.asarray(s, device=device)) for g, s in zip(groups, sides, strict=True)]
 
-    def value_and_grad(self, F: Array, rows: slice) -> tuple[Array, Array]:
-        """Return the loss and its gradient, (k, M)."""
+    def value_and_grad(self, at: Parameters, *, width: bool = False) -> Gradient:
+        """Return the loss and its derivatives; that of γ only if ``width``."""
+        xp = arrays.namespace(at.vectors)
+        value, slope = 0.0, 0.0
+        dV, dA, db = xp.zeros_like(at.vectors), xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
+
+        def of_group(item: tuple[Group, Array]) -> Gradient:
+            return self._of_group(*item, at, width)
+
+        threaded = self._on_host and self.rows.shape[0] * at.vectors.shape[0] > WORTH_THREADS
+        parts = side_by_side(of_group, self._groups) if threaded else map(of_group, self._groups)
+        for part in parts:
+            value, slope = value + part.value, slope + (part.gamma or 0.0)
+            dV, dA, db = dV + part.vectors, dA + part.coef, db + part.intercept
+        return Gradient(value, dV, dA, db, slope if width else None)
+
+    def _of_group(self, group: Group, sides: Array, at: Parameters, width: bool) -> Gradient:
+        V = at.vectors
+        xp = arrays.namespace(V)
+        value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
+        own = [
+            (part, part.columns(sides), part.columns(at.coef), part.columns(at.intercept)) for part in group.listeners
+        ]
+        own_dA, own_db = [xp.zeros_like(A) for _, _, A, _ in own], [xp.zeros_like(b) for _, _, _, b in own]
+        per_row = 8 * (5 * V.shape[0] + 4 * at.coef.shape[1] + 2 * V.shape[1])
+        for block, where in group.blocks(per_row, self.max_bytes // 4):
+            X = arrays.take(self.rows, where)
+            K = at.kernel.gram(X, V)
+            G = xp.zeros_like(K)
+            for i, (part, s, A, b) in enumerate(own):
+                heard = K[:: part.step, :]
+                R = self._residuals(xp.matmul(heard, A) + b, part.targets_of(block), s)
+                dF = R * part.weights
+                value += float(xp.sum(R * dF)) / self._scale
+                dF *= 2 / self._scale
+                G[:: part.step, :] += xp.matmul(dF, A.T)
+                own_dA[i] += xp.matmul(heard.T, dF)
+                own_db[i] += xp.sum(dF, axis=0)
+            dV = dV + at.kernel.pullback(X, V, K, G)
+            if width:
+                slope += at.kernel.pullback_gamma(X, V, K, G)
+        dA, db = xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
+        for (part, *_), of_coef, of_intercept in zip(own, own_dA, own_db, strict=True):
+            dA, db = dA + part.spread(of_coef), db + part.spread(of_intercept)
+        return Gradient(value, dV, dA, db, slope)
+
+    def _residuals(self, F: Array, T: Array, sides: Array) -> Array:
+        """Return by how much values F (k, M) are beyond what they should be, for the sides of their outputs, (M,)."""
         xp = arrays.namespace(F)
-        s, T = self.sides[rows, :], self.targets[rows, :]
-        one = xp.ones_like(F)
-        margin = xp.minimum(one, xp.maximum(s * T, 0 * one)) if self.trust else one
-        short = xp.maximum(margin - s * F, 0 * one) * s  # signed, and 0 where no side is given
-        off = (F - T) * (1 - s * s)
-        value = (xp.sum(short * short) + self.anchor * xp.sum(off * off)) / self.scale
-        return value, (off * self.anchor - short) * (2 / self.scale)
+        nothing = xp.zeros_like(F)
+        margin = xp.minimum(xp.ones_like(F), xp.maximum(sides * T, nothing)) if self.trust else 1.0
+        short = xp.maximum(margin - sides * F, nothing) * sides  # signed, and 0 where no side is given
+        return (F - T) * (1 - sides * sides) - short
 
 
 class RivalLoss:

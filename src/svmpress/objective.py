@@ -26,14 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Array, Rows
+from svmpress.arrays import Array, Floats, Rows
 from svmpress.cores import side_by_side
 from svmpress.kernels import Kernel
+from svmpress.listening import Group, Listeners, groups_of
 
-Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
-_WORTH_THREADS = 2e5
+WORTH_THREADS = 2e5
 """Kernel values from which on groups are worth threads."""
 _STACK_BYTES = 2**26
 """Memory for systems that are solved together."""
@@ -135,40 +135,6 @@ class Projection:
     intercept: Array
 
 
-@dataclass(frozen=True, eq=False)
-class _Listeners:
-    """Outputs that hear every ``step``-th row of a group, with their weights (k,) and targets (n / step, k).
-
-    ``outputs`` is None where these are all; else ``place`` (k, M) is 1 where column i of k is output j of M.
-    """
-
-    step: int
-    outputs: Array | None
-    place: Array | None
-    weights: Array
-    targets: Array
-
-    def columns(self, a: Array) -> Array:
-        """Return the columns of (..., M) that belong to the outputs."""
-        return a if self.outputs is None else arrays.namespace(a).take(a, self.outputs, axis=-1)
-
-    def spread(self, a: Array) -> Array:
-        """Return (..., k) as (..., M), with zeros for the other outputs."""
-        return a if self.place is None else arrays.namespace(a).matmul(a, self.place)
-
-    def targets_of(self, block: slice) -> Array:
-        """Return the targets of the rows that are heard in a block, which begins at a multiple of the step."""
-        return self.targets[block.start // self.step : -(-block.stop // self.step), :]
-
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Rows that weigh alike for each output, and who listens to them."""
-
-    rows: slice
-    listeners: tuple[_Listeners, ...]
-
-
 class ProjectedError:
     """The weighted squared error with the best coefficients put in.
 
@@ -223,17 +189,13 @@ class ProjectedError:
         self._xp = arrays.namespace(targets)
         self._device = arrays.device_of(targets)
         sizes = np.array([n]) if sizes is None else np.asarray(sizes)
-        stops = np.cumsum(sizes)
         W = np.ones((len(sizes), self.n_outputs)) if weights is None else np.asarray(weights, dtype=np.float64)
         self.uniform = bool(np.ptp(W, axis=1).max() == 0)
-        self._thin = thin
-        self.groups = [
-            self._group(slice(int(stop - size), int(stop)), w) for size, stop, w in zip(sizes, stops, W, strict=True)
-        ]
+        self.groups = groups_of(targets, sizes, W, thin)
         every = [part.spread(part.weights) for group in self.groups for part in group.listeners]
         self._weights = np.stack([arrays.to_numpy(w) for w in every])  # (parts, M)
         self._W = self._here(self._weights)
-        self._large = len(self.groups) > 1 and n * start.shape[0] > _WORTH_THREADS
+        self._large = len(self.groups) > 1 and n * start.shape[0] > WORTH_THREADS
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
         mean_square = arrays.to_numpy(self._xp.mean(kernel.gram(sample, start) ** 2, axis=0))
@@ -243,24 +205,6 @@ class ProjectedError:
 
     def _here(self, a: Any) -> Array:
         return self._xp.asarray(np.asarray(a, dtype=np.float64), device=self._device)
-
-    def _group(self, rows: slice, weights: Floats) -> _Group:
-        light = weights == weights.min()
-        if self._thin == 1 or light.all() or rows.stop - rows.start < 2 * self._thin:
-            return _Group(rows, (self._listeners(rows, weights, 1),))
-        parts = (np.where(light, 0.0, weights), 1), (np.where(light, weights, 0.0), self._thin)
-        return _Group(rows, tuple(self._listeners(rows, some, step) for some, step in parts if some.any()))
-
-    def _listeners(self, rows: slice, weights: Floats, step: int) -> _Listeners:
-        """Return the outputs of positive weight; all of them if there are no others."""
-        T = self.targets[slice(rows.start, rows.stop, step), :]
-        weights = weights * (rows.stop - rows.start) / max(1, T.shape[0])
-        if weights.all() or not weights.any():
-            return _Listeners(step, None, None, self._here(weights), T)
-        which = np.flatnonzero(weights)
-        outputs = self._xp.asarray(which, device=self._device)
-        place = self._here(np.eye(self.n_outputs)[which])
-        return _Listeners(step, outputs, place, self._here(weights[which]), self._xp.take(T, outputs, axis=1))
 
     def _error_of_constants(self) -> float:
         total = self._xp.zeros(self.n_outputs, dtype=self._xp.float64, device=self._device)
@@ -302,7 +246,7 @@ class ProjectedError:
         self,
         kernel: Kernel,
         V: Array,
-        group: _Group,
+        group: Group,
         kept: dict[int, Array],
         coef: Array,
         intercept: Array,
@@ -312,7 +256,7 @@ class ProjectedError:
         xp = self._xp
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         own = [(part, part.columns(coef), part.columns(intercept)) for part in group.listeners]
-        for block, X, K in self._blocks(kernel, V, group.rows, kept):
+        for block, X, K in self._blocks(kernel, V, group, kept):
             G = xp.zeros_like(K)
             for part, A, b in own:
                 R = xp.matmul(K[:: part.step, :], A) + b - part.targets_of(block)
@@ -326,28 +270,25 @@ class ProjectedError:
         return value, dV, slope
 
     def _blocks(
-        self, kernel: Kernel, V: Array, rows: slice, kept: dict[int, Array]
+        self, kernel: Kernel, V: Array, group: Group, kept: dict[int, Array]
     ) -> Iterator[tuple[slice, Rows, Array]]:
         """Yield the row blocks of a group, as positions in it, with their rows and kernel values.
 
-        Kernel values are kept from the first pass where memory allows. Blocks begin at multiples of ``thin``.
+        Kernel values are kept from the first pass where memory allows.
         """
-        m, thin = V.shape[0], self._thin
-        n = rows.stop - rows.start
-        for part in arrays.blocks(-(-n // thin), 8 * 6 * m * thin, self.max_bytes // 4):
-            block = slice(thin * part.start, min(thin * part.stop, n))
-            first = rows.start + block.start
-            X = arrays.take(self.rows, slice(first, rows.start + block.stop))
-            K = kept.pop(first, None)
+        m = V.shape[0]
+        for block, where in group.blocks(8 * 6 * m, self.max_bytes // 4):
+            X = arrays.take(self.rows, where)
+            K = kept.pop(where.start, None)
             if K is None:
                 K = kernel.gram(X, V)
                 if 8 * m * self.rows.shape[0] <= self.max_bytes:
-                    kept[first] = K
+                    kept[where.start] = K
             yield block, X, K
 
     def _normal_equations(
-        self, kernel: Kernel, V: Array, group: _Group, kept: dict[int, Array]
-    ) -> list[tuple[_Listeners, Array, Array]]:
+        self, kernel: Kernel, V: Array, group: Group, kept: dict[int, Array]
+    ) -> list[tuple[Listeners, Array, Array]]:
         """Return ``[K 1]ᵀ[K 1]`` and ``[K 1]ᵀ T`` over the rows that listeners hear, (m+1, m+1) and (m+1, k)."""
         xp, m = self._xp, V.shape[0]
         out = [
@@ -358,7 +299,7 @@ class ProjectedError:
             )
             for part in group.listeners
         ]
-        for block, _, of_all in self._blocks(kernel, V, group.rows, kept):
+        for block, _, of_all in self._blocks(kernel, V, group, kept):
             for part, N, R in out:
                 K, T = of_all[:: part.step, :], part.targets_of(block)
                 if self.fixed is not None:

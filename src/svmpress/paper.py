@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
+from svmpress.arrays import Floats
 from svmpress.decoders import Identity, PairDAG, PairVote, class_pairs, pair_mask
 from svmpress.model import KernelExpansion
-from svmpress.objective import ExpansionObjective, Floats, Parameters, SquaredError
+from svmpress.objective import ExpansionObjective, Parameters, SquaredError
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import TracePoint, joint_descent
 from svmpress.select import SelectionPath, SelectionStatus, lars_svm

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from svmpress.arrays import to_numpy
+from svmpress.arrays import Floats, to_numpy
 from svmpress.errors import FormatError, InputError, MissingExtraError
 from svmpress.formats import as_model
 from svmpress.formats.files import replacing
@@ -30,8 +30,6 @@ from svmpress.model import KernelExpansion
 from svmpress.objective import ExpansionObjective, Parameters, SquaredError
 from svmpress.refine import joint_descent
 from svmpress.select import lars_svm
-
-Floats = NDArray[np.float64]
 
 ITERATIONS = (0, 10, 40, 160, 640, 2560)
 """The iterations that the paper shows."""

@@ -35,11 +35,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from svmpress import arrays
-from svmpress.arrays import Array, Backend, Rows
+from svmpress.arrays import Array, Backend, Floats, Rows
 from svmpress.errors import InputError
 from svmpress.kernels import RBF, Kernel
 from svmpress.model import KernelExpansion
-from svmpress.objective import Floats, Projection
+from svmpress.objective import Projection
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined, variable_projection
 

@@ -26,9 +26,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from svmpress import arrays
-from svmpress.arrays import Array
+from svmpress.arrays import Array, Floats, Rows
 from svmpress.kernels import Kernel
-from svmpress.objective import ExpansionObjective, Floats, Parameters, Projection
+from svmpress.objective import ExpansionObjective, Gradient, Parameters, Projection
 
 Progress = Callable[[int, int], None]
 
@@ -294,8 +294,19 @@ def variable_projection(
     return Refined(k, V, A, b, p.value, tuple(watch.trace), status, watch.n_iter)
 
 
+class Differentiable(Protocol):
+    """An objective of vectors, coefficients, intercepts and the width."""
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that it is about, (n, d)."""
+
+    def value_and_grad(self, at: Parameters, *, width: bool = False) -> Gradient:
+        """Return the value and its derivatives; that of γ only if ``width``."""
+
+
 def polish(
-    objective: ExpansionObjective,
+    objective: Differentiable,
     start: Parameters,
     *,
     learn_width: bool = False,
@@ -313,7 +324,7 @@ def polish(
 
     Parameters
     ----------
-    objective : ExpansionObjective
+    objective : Differentiable
     start : Parameters
         On the backend of the objective's rows.
     learn_width, mask, max_iter, tol, max_seconds, progress
@@ -354,7 +365,7 @@ def polish(
     return Refined(k, V, A, b, watch.best_value, tuple(watch.trace), status, watch.n_iter)
 
 
-def _whitening(objective: ExpansionObjective, at: Parameters, sample: int = 4000) -> Floats:
+def _whitening(objective: Differentiable, at: Parameters, sample: int = 4000) -> Floats:
     """Return the lower Cholesky factor of ``KᵀK / n`` over some of the rows, (m, m)."""
     n = objective.rows.shape[0]
     rows = arrays.take(objective.rows, slice(0, n, max(1, n // sample)))

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Array, Rows
+from svmpress.arrays import Array, Floats, Rows
 from svmpress.decoders import Decoder, PairDAG, PairVote
 from svmpress.kernels import Kernel
-from svmpress.losses import MarginLoss, RivalLoss, sides_of
-from svmpress.objective import ExpansionObjective, Floats, Loss, Parameters, ProjectedError
+from svmpress.losses import MarginObjective, RivalLoss, sides_of
+from svmpress.objective import ExpansionObjective, Parameters, ProjectedError
 from svmpress.problem import Problem
-from svmpress.refine import Refined, polish, variable_projection
+from svmpress.refine import Differentiable, Refined, polish, variable_projection
 
 _THIN = 4
 """A machine of a pair hears of every so many rows of the other classes."""
@@ -137,22 +137,42 @@ class Scene:
         self, at: Refined, by_labels: bool, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
     ) -> Refined:
         """Go on from a fit with margins instead of values: those of the labels, or the teacher's own."""
-        classes = self.labels if by_labels and self.labels is not None else self.classes
-        sides = self.problem.backend.asarray(sides_of(classes, self.n_classes, self.pairwise))
-        return self._polish(MarginLoss(sides, self.placed[1], trust=not by_labels), at, setting, steps, stage, mask)
+        X, F, classes = *self.placed, self.classes
+        if by_labels and self.labels is not None:
+            order = np.argsort(self.labels, kind="stable")
+            backend = self.problem.backend
+            X, F = backend.asarray(arrays.take(self.X, order)), backend.asarray(self.targets[order])
+            classes = self.labels
+        objective = MarginObjective(
+            X,
+            F,
+            np.bincount(classes, minlength=self.n_classes),
+            sides_of(np.arange(self.n_classes), self.n_classes, self.pairwise),
+            trust=not by_labels,
+            thin=_THIN,
+            max_bytes=self.problem.max_bytes,
+        )
+        return self._polish(objective, at, setting, steps, stage, mask)
 
     def polish_rivals(self, at: Refined, setting: Setting, steps: int, stage: str) -> Refined:
         """Go on from a fit of one output a class until each row's class leads; the true one where it is known."""
         classes = self.classes if self.labels is None else self.labels
         own = self.problem.backend.asarray(np.eye(self.n_classes)[classes])
-        return self._polish(RivalLoss(own), at, setting, steps, stage, None)
+        objective = ExpansionObjective(self.placed[0], RivalLoss(own), self.problem.max_bytes)
+        return self._polish(objective, at, setting, steps, stage, None)
 
     def _polish(
-        self, loss: Loss, at: Refined, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
+        self,
+        objective: Differentiable,
+        at: Refined,
+        setting: Setting,
+        steps: int,
+        stage: str,
+        mask: NDArray[np.bool_] | None,
     ) -> Refined:
         backend = self.problem.backend
         return polish(
-            ExpansionObjective(self.placed[0], loss, self.problem.max_bytes),
+            objective,
             Parameters(at.kernel, *(backend.asarray(a) for a in (at.vectors, at.coef, at.intercept))),
             learn_width=setting.width and at.kernel.has_width,
             mask=mask,

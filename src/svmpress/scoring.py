@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Rows
+from svmpress.arrays import Floats, Rows
 from svmpress.errors import InputError
 from svmpress.model import Decoder, KernelExpansion
-from svmpress.objective import Floats
 from svmpress.problem import Problem
 
 HELD_OUT = 0.2

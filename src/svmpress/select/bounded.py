@@ -30,11 +30,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Array, Backend, solve_positive, to_numpy
+from svmpress.arrays import Array, Backend, Floats, solve_positive, to_numpy
 from svmpress.errors import InputError
 from svmpress.select.columns import DesignColumns, columns_of
 from svmpress.select.lars import Columns
-from svmpress.select.path import Floats
 from svmpress.select.reduction import SINGULAR, Hull, Signed, active_in_primal
 
 Form = Literal["auto", "primal", "dual"]

@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Array, Backend, Rows
+from svmpress.arrays import Array, Backend, Floats, Rows
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
-
-Floats = NDArray[np.float64]
 
 
 class GramColumns:

@@ -24,12 +24,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Backend, to_numpy
+from svmpress.arrays import Backend, Floats, to_numpy
 from svmpress.errors import InputError
 from svmpress.select.bounded import ElasticNetStatus, Form, Point, Solver
 from svmpress.select.columns import DenseColumns
 from svmpress.select.lars import Columns
-from svmpress.select.path import Floats, Selected, SelectionPath, SelectionStatus
+from svmpress.select.path import Selected, SelectionPath, SelectionStatus
 
 Progress = Callable[[int, int], None]
 

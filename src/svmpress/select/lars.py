@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from svmpress.arrays import Floats
 from svmpress.errors import InputError
-from svmpress.select.path import Floats, LarsPath, SelectionStatus
+from svmpress.select.path import LarsPath, SelectionStatus
 
 _DEPENDENT = 1e-11
 """A candidate is out once its squared distance from the active span is below this share of its squared length."""

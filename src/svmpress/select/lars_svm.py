@@ -23,12 +23,12 @@ from typing import Literal
 
 import numpy as np
 
-from svmpress.arrays import Backend, Rows
+from svmpress.arrays import Backend, Floats, Rows
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
 from svmpress.select.columns import GramColumns
 from svmpress.select.lars import lars_path
-from svmpress.select.path import Floats, LarsPath
+from svmpress.select.path import LarsPath
 
 Target = Literal["labels", "decision"]
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from svmpress.arrays import Floats
 from svmpress.errors import InputError
-
-Floats = NDArray[np.float64]
 
 
 class SelectionStatus(Enum):

@@ -40,12 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Rows
+from svmpress.arrays import Floats, Rows
 from svmpress.errors import InputError
 from svmpress.hinge import fit_squared_hinge
 from svmpress.kernels import Kernel, Sigmoid
 from svmpress.model import KernelExpansion
-from svmpress.select.path import Floats
 
 _FINALISTS = 5
 """Candidates whose one-dimensional problems are solved exactly."""

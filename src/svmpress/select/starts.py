@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
 from svmpress import arrays
-from svmpress.arrays import Backend, Rows
+from svmpress.arrays import Backend, Floats, Rows
 from svmpress.kernels import Kernel
 from svmpress.select.columns import GramColumns
 from svmpress.select.elastic_net import ElasticNet
 from svmpress.select.lars import lars_path
-from svmpress.select.path import Floats, SelectionPath
+from svmpress.select.path import SelectionPath
 
 _SAMPLE = 4000
 _CANDIDATES = 2000

@@ -28,13 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Backend, Rows
+from svmpress.arrays import Backend, Floats, Rows
 from svmpress.auto import Auto
 from svmpress.compression import compress
 from svmpress.decoders import PairDAG, PairVote, class_pairs
 from svmpress.losses import sides_of
 from svmpress.model import KernelExpansion, KernelModel
-from svmpress.objective import Floats
 from svmpress.paper import Paper
 from svmpress.problem import Layout, Method, Problem, share
 from svmpress.reduced_set import ReducedSet, RkhsDistance

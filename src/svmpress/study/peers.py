@@ -23,10 +23,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from svmpress import arrays
+from svmpress.arrays import Floats
 from svmpress.formats import from_estimator
 from svmpress.kernels import RBF
 from svmpress.model import KernelExpansion, KernelModel
-from svmpress.objective import Floats, ProjectedError
+from svmpress.objective import ProjectedError
 from svmpress.select.starts import kmeans_centres, random_rows
 from svmpress.study.costs import built, row_width
 from svmpress.study.task import Built, NotApplicable, Task

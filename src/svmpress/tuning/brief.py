@@ -13,8 +13,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from svmpress import arrays
+from svmpress.arrays import Floats
 from svmpress.model import KernelExpansion
-from svmpress.objective import Floats
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined
 from svmpress.scene import Scene, Setting
