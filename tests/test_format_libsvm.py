@@ -186,7 +186,10 @@ def test_probabilities_are_kept(tmp_path, svm_type, oracle):
     assert set(model.probability) == wanted[model.task]
     assert_agrees(model, again, X, oracle)
     before, after = (values(p, X, "svm_predict_probability") for p in (path, again))
-    np.testing.assert_array_equal(before[0], after[0])
+    if model.task == "regression":  # LibSVM adds these up on several threads, in an order of their own
+        np.testing.assert_allclose(before[0], after[0], rtol=1e-12, atol=1e-12)
+    else:
+        np.testing.assert_array_equal(before[0], after[0])
     np.testing.assert_array_equal(before[1], after[1])
 
 

@@ -29,6 +29,7 @@ LAYERS = [
     {"refine"},
     {"problem"},
     {"scoring", "rehearsal", "scene"},
+    {"effort"},
     {"auto", "paper", "reduced_set", "sizing"},
     {"compression"},
     {"estimators", "plots", "report", "train", "streaming"},

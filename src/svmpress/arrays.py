@@ -309,6 +309,11 @@ def take(X: Rows, rows: slice | NDArray[np.intp]) -> Rows:
     return xp.take(X, xp.asarray(rows, device=array_api_compat.device(X)), axis=0)
 
 
+def stacked(X: Rows, Y: Floats) -> Rows:
+    """Return rows of NumPy or CSR with dense rows below them."""
+    return sparse.csr_array(sparse.vstack([X, sparse.csr_array(Y)])) if is_csr(X) else np.concatenate([X, Y])
+
+
 def widen(X: Rows, n_features: int) -> Rows:
     """Return rows with columns of zeros appended up to ``n_features``."""
     extra = n_features - X.shape[1]

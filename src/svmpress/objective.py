@@ -37,6 +37,8 @@ WORTH_THREADS = 2e5
 """Kernel values from which on groups are worth threads."""
 _STACK_BYTES = 2**26
 """Memory for systems that are solved together."""
+_ROUNDING = 1e-13
+"""What is added to diagonals, relative to them, so that a singular system stays solvable."""
 
 
 class Loss(Protocol):
@@ -335,13 +337,20 @@ class ProjectedError:
         if self.fixed is not None:
             grams, R, ridge = grams[:, :-1, :-1], R[:-1, :], self._ridge
         size = grams.shape[1]
-        flat = xp.reshape(grams, (grams.shape[0], -1))
+        # unknowns are measured alike for all outputs, so that diagonals are near 1 and nothing is left to scale later
+        typical = xp.matmul(xp.mean(self._W, axis=1), xp.linalg.diagonal(grams)) + self._here(ridge.mean(axis=1))
+        scale = 1 / xp.sqrt(xp.clip(typical, min=1e-300))
+        flat = xp.reshape(grams * scale[:, None] * scale, (grams.shape[0], -1))
+        penalty = self._here(ridge) * (scale * scale)[:, None]
         together = max(1, min(_STACK_BYTES // (8 * size * size), -(-self.n_outputs // 4)))
 
         def solved(first: int) -> Array:
             some = slice(first, min(first + together, self.n_outputs))
-            N = xp.reshape(xp.matmul(self._W[:, some].T, flat), (-1, size, size))
-            return self._solve_ridged(N, R[:, some].T[:, :, None], ridge[:, some].T)[:, :, 0].T
+            N = xp.matmul(self._W[:, some].T, flat)
+            diagonal = N[:, :: size + 1]
+            N[:, :: size + 1] = diagonal + xp.clip(diagonal * _ROUNDING, min=1e-300) + penalty[:, some].T
+            x = arrays.solve_positive(xp.reshape(N, (-1, size, size)), (R[:, some] * scale[:, None]).T[:, :, None])
+            return x[:, :, 0].T * scale[:, None]
 
         solution = xp.concat(self._each(solved, range(0, self.n_outputs, together)), axis=1)
         return solution if self.fixed is None else xp.concat([solution, self.fixed[None, :]])
@@ -380,6 +389,5 @@ class ProjectedError:
         scale = 1 / xp.sqrt(diagonal)
         N = N * scale[..., :, None]
         N *= scale[..., None, :]
-        # rounding keeps a singular system solvable
-        N += xp.eye(N.shape[-1], dtype=N.dtype, device=self._device) * (penalty * scale * scale + 1e-13)[..., None]
+        N += xp.eye(N.shape[-1], dtype=N.dtype, device=self._device) * (penalty * scale * scale + _ROUNDING)[..., None]
         return arrays.solve_positive(N, R * scale[..., None]) * scale[..., None]

@@ -120,7 +120,7 @@ class _Watcher:
 def _minimise(watch: _Watcher, x0: Floats, method: str, max_iter: int, tol: float) -> RefineStatus:
     """Run SciPy's optimiser until it converges; conjugate gradient starts again where its line search failed."""
     options = {
-        "L-BFGS-B": {"maxcor": 10, "maxfun": 10**9, "ftol": tol, "gtol": 0.0, "maxls": 30},
+        "L-BFGS-B": {"maxcor": 30, "maxfun": 10**9, "ftol": tol, "gtol": 0.0, "maxls": 30},
         "CG": {"gtol": 0.0},
     }[method]
     x = x0
@@ -262,14 +262,13 @@ def variable_projection(
     first = objective.value_and_grad(
         xp.asarray(np.ascontiguousarray(vectors), device=device), kernel0, width=learn_width
     )
-    scale = _vector_scale(arrays.to_numpy(first.coef))
     log_gamma = np.log(kernel0.params["gamma"]) if learn_width else 0.0
-    x0 = (np.asarray(vectors, dtype=np.float64) / scale).ravel()
+    x0 = np.array(vectors, dtype=np.float64).ravel()
     x0 = np.append(x0, 0.0) if learn_width else x0
     known = [(x0, first)]  # where the optimiser starts, and then the best point so far: neither is computed again
 
     def unpack(x: Floats) -> tuple[Floats, Kernel]:
-        V = domain.into((x[: vectors.size].reshape(shape) * scale).ravel()).reshape(shape)
+        V = domain.into(x[: vectors.size]).reshape(shape)
         return V, kernel0.with_gamma(float(np.exp(log_gamma + x[-1]))) if learn_width else kernel0
 
     def projection(x: Floats) -> Projection:
@@ -283,7 +282,7 @@ def variable_projection(
 
     def function(x: Floats) -> tuple[float, Floats]:
         p = projection(x)
-        dV = domain.back(x[: vectors.size], (arrays.to_numpy(p.vectors) * scale).ravel())
+        dV = domain.back(x[: vectors.size], arrays.to_numpy(p.vectors).ravel())
         return p.value, np.append(dV, p.gamma * unpack(x)[1].params["gamma"]) if p.gamma is not None else dV
 
     watch = _Watcher(function, max_iter, max_seconds, progress, None)
@@ -373,10 +372,3 @@ def _whitening(objective: Differentiable, at: Parameters, sample: int = 4000) ->
     N = arrays.to_numpy(arrays.namespace(K).matmul(K.T, K)) / rows.shape[0]
     N[np.diag_indices_from(N)] += 1e-6 * np.trace(N) / N.shape[0]
     return np.asarray(np.linalg.cholesky(N))
-
-
-def _vector_scale(coef: Floats) -> Floats:
-    """Return a step length for each vector, (m, 1): the curvature of the error in v_j grows with ||A_j||²."""
-    weight = np.linalg.norm(coef, axis=1, keepdims=True)
-    typical = float(np.median(weight)) or 1.0
-    return typical / np.clip(weight, 0.1 * typical, 10 * typical)

@@ -6,13 +6,14 @@ Rows are sorted by the class that the teacher gives them, which is how :class:`P
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
-from svmpress.decoders import Decoder, PairDAG, PairVote
+from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote
 from svmpress.kernels import Kernel
 from svmpress.losses import MarginObjective, RivalLoss, sides_of
 from svmpress.objective import ExpansionObjective, Parameters, ProjectedError
@@ -38,8 +39,16 @@ class Setting:
     """
 
     relevance: float = 1.0
-    ridge: float = 1e-7
+    ridge: float = 1e-6
     width: bool = False
+
+
+class Finish(Enum):
+    """Margins to go on with after values; the value is what they are called."""
+
+    SOURCE = "of the source"
+    LABELS = "of the labels"
+    RIVALS = "of each class over its rivals"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +65,24 @@ class Scene:
         What the teacher says; zeros for a regressor.
     labels : (n,) or None
         What is true.
+    decoder : Decoder
+        What makes answers of values like the targets.
     targets : (n, M)
-        The teacher's decision values.
+        The values to fit.
+    placed : (n, d) and (n, M)
+        Rows and targets on the device to compute on.
+    copies : bool
+        Whether the targets are the teacher's decision values; else they are labels.
     """
 
     problem: Problem
     X: Rows
     classes: NDArray[np.intp]
     labels: NDArray[np.intp] | None
+    decoder: Decoder
     targets: Floats
     placed: tuple[Array, Array]
+    copies: bool = True
 
     @classmethod
     def of(cls, problem: Problem, which: NDArray[np.intp] | None = None) -> Scene:
@@ -80,13 +97,15 @@ class Scene:
         labels = problem.y[which][order] if known and problem.y is not None else None
         X, F = arrays.take(X, order), F[order]
         backend = problem.backend
-        return cls(problem, X, classes[order], labels, F, (backend.asarray(X), backend.asarray(F)))
+        placed = (backend.asarray(X), backend.asarray(F))
+        return cls(problem, X, classes[order], labels, problem.source.decoder, F, placed)
 
     def subset(self, which: NDArray[np.intp]) -> Scene:
         """Return some of the rows, by ascending position."""
         X, F, backend = arrays.take(self.X, which), self.targets[which], self.problem.backend
         labels = None if self.labels is None else self.labels[which]
-        return Scene(self.problem, X, self.classes[which], labels, F, (backend.asarray(X), backend.asarray(F)))
+        placed = (backend.asarray(X), backend.asarray(F))
+        return replace(self, X=X, classes=self.classes[which], labels=labels, targets=F, placed=placed)
 
     @property
     def n(self) -> int:
@@ -102,13 +121,31 @@ class Scene:
     @property
     def pairwise(self) -> bool:
         """Whether there is a machine for each pair of classes."""
-        return isinstance(self.problem.source.decoder, PairVote | PairDAG)
+        return isinstance(self.decoder, PairVote | PairDAG)
 
-    def narrowed(self) -> Scene:
-        """Return the same rows with one target a class: its votes, softened between the values -1/2 and 1/2."""
-        sides = sides_of(np.arange(self.n_classes), self.n_classes, pairwise=True)
-        soft = np.clip(self.targets, -0.5, 0.5) @ sides.T
-        return replace(self, targets=soft, placed=(self.placed[0], self.problem.backend.asarray(soft)))
+    def by_labels(self) -> Scene:
+        """Return the same rows with their labels as targets, +1 and -1, and one output a class (one in all for two).
+
+        Where labels are not known, the teacher's answers take their place.
+        """
+        classes = self.classes if self.labels is None else self.labels
+        decoder, several = self.decoder, self.n_classes > 2
+        if several and decoder.classes is not None:
+            decoder = Argmax(decoder.classes)
+        targets = sides_of(classes, self.n_classes, self.pairwise and not several)
+        placed = (self.placed[0], self.problem.backend.asarray(targets))
+        return replace(self, decoder=decoder, targets=targets, placed=placed, copies=False)
+
+    def guarded(self, V: Floats) -> Scene:
+        """Return the scene of a regressor with vectors V (m, d) as further rows.
+
+        A vector where there are no rows may carry any coefficient: the error hardly changes, and one row that comes to
+        lie there later gets a value from nowhere. The teacher knows the value there, so it is asked.
+        """
+        here, backend = self.problem.source.expansion.decision_values(V, self.problem.max_bytes), self.problem.backend
+        X, F = arrays.stacked(self.X, V), np.concatenate([self.targets, np.asarray(here, dtype=np.float64)])
+        classes = np.concatenate([self.classes, np.zeros(len(V), dtype=np.intp)])
+        return replace(self, X=X, classes=classes, targets=F, placed=(backend.asarray(X), backend.asarray(F)))
 
     def project(
         self, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
@@ -133,44 +170,39 @@ class Scene:
         progress = self.problem.stage(stage)
         return variable_projection(objective, V, kernel=kernel, learn_width=width, max_iter=steps, progress=progress)
 
-    def polish(
-        self, at: Refined, by_labels: bool, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
+    @property
+    def finishes(self) -> tuple[Finish, ...]:
+        """The finishes that there are for such targets."""
+        if self.n_classes < 2:
+            return ()
+        if not self.copies:
+            return (Finish.RIVALS,) if self.n_classes > 2 else (Finish.LABELS,)
+        return (Finish.SOURCE,) if self.labels is None else (Finish.SOURCE, Finish.LABELS)
+
+    def finish(
+        self, how: Finish, at: Refined, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
     ) -> Refined:
-        """Go on from a fit with margins instead of values: those of the labels, or the teacher's own."""
-        X, F, classes = *self.placed, self.classes
-        if by_labels and self.labels is not None:
-            order = np.argsort(self.labels, kind="stable")
-            backend = self.problem.backend
-            X, F = backend.asarray(arrays.take(self.X, order)), backend.asarray(self.targets[order])
+        """Go on from a fit with margins instead of values."""
+        backend, X, F, classes = self.problem.backend, *self.placed, self.classes
+        if how is not Finish.SOURCE and self.labels is not None:
             classes = self.labels
-        objective = MarginObjective(
-            X,
-            F,
-            np.bincount(classes, minlength=self.n_classes),
-            sides_of(np.arange(self.n_classes), self.n_classes, self.pairwise),
-            trust=not by_labels,
-            thin=_THIN,
-            max_bytes=self.problem.max_bytes,
-        )
-        return self._polish(objective, at, setting, steps, stage, mask)
-
-    def polish_rivals(self, at: Refined, setting: Setting, steps: int, stage: str) -> Refined:
-        """Go on from a fit of one output a class until each row's class leads; the true one where it is known."""
-        classes = self.classes if self.labels is None else self.labels
-        own = self.problem.backend.asarray(np.eye(self.n_classes)[classes])
-        objective = ExpansionObjective(self.placed[0], RivalLoss(own), self.problem.max_bytes)
-        return self._polish(objective, at, setting, steps, stage, None)
-
-    def _polish(
-        self,
-        objective: Differentiable,
-        at: Refined,
-        setting: Setting,
-        steps: int,
-        stage: str,
-        mask: NDArray[np.bool_] | None,
-    ) -> Refined:
-        backend = self.problem.backend
+        objective: Differentiable
+        if how is Finish.RIVALS:
+            own = backend.asarray(np.eye(self.n_classes)[classes])
+            objective = ExpansionObjective(X, RivalLoss(own), self.problem.max_bytes)
+        else:
+            order = np.argsort(classes, kind="stable")
+            if (np.diff(order) != 1).any():
+                X, F = backend.asarray(arrays.take(self.X, order)), backend.asarray(self.targets[order])
+            objective = MarginObjective(
+                X,
+                F,
+                np.bincount(classes, minlength=self.n_classes),
+                sides_of(np.arange(self.n_classes), self.n_classes, self.pairwise),
+                trust=how is Finish.SOURCE,
+                thin=_THIN,
+                max_bytes=self.problem.max_bytes,
+            )
         return polish(
             objective,
             Parameters(at.kernel, *(backend.asarray(a) for a in (at.vectors, at.coef, at.intercept))),

@@ -17,7 +17,7 @@ from svmpress.arrays import Floats
 from svmpress.model import KernelExpansion
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined
-from svmpress.scene import Scene, Setting
+from svmpress.scene import Finish, Scene, Setting
 from svmpress.select.starts import kmeans_centres
 
 
@@ -52,7 +52,7 @@ class Brief:
         kernel = scene.problem.source.kernel
         fits = [scene.project(V, kernel, Setting(), self.steps, "brief", None)]
         if scene.labels is not None and self.label_steps:
-            fits.append(scene.polish(fits[0], True, Setting(), self.label_steps, "brief", None))
+            fits.append(scene.finish(Finish.LABELS, fits[0], Setting(), self.label_steps, "brief", None))
         return fits
 
 

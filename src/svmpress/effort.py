@@ -1,0 +1,111 @@
+"""Effort: how much work a compression may take, and what its steps cost.
+
+Work is counted in floating-point operations, not in seconds, so that the same call makes the same model on every
+machine. What is spent follows what training the source took: about as much as tuning it on a small grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import arrays
+from svmpress.arrays import Rows
+from svmpress.model import KernelModel
+from svmpress.scene import Scene, Setting, heard_outputs
+
+_MOST_WORK = 2.5e12
+"""Floating-point operations of one compression: a minute or two on two cores."""
+_LEAST_WORK = 3e10
+_MANY = 500
+"""Vectors from which on the work grows with their number, up to twice."""
+_EVALUATION = 2e10
+"""Operations of one evaluation of the objective while searching: a third of a second."""
+_WORTH_THREADS = 5e8
+"""Operations of an evaluation from which a second thread pays."""
+
+
+@dataclass(eq=False)
+class Effort:
+    """The work of compressing to ``m`` vectors; ``spent`` grows as it is done.
+
+    Parameters
+    ----------
+    m : int
+    work : float
+        Operations in all.
+    n_features : int
+    width : float
+        Values of a row that are not zero, on average.
+    mask : (m, M) bool or None
+        Coefficients that may differ from zero, if not all.
+    """
+
+    m: int
+    work: float
+    n_features: int
+    width: float
+    mask: NDArray[np.bool_] | None
+    spent: float = 0.0
+
+    @classmethod
+    def of(
+        cls, source: KernelModel, rows: Rows, m: int, mask: NDArray[np.bool_] | None, work: float | None = None
+    ) -> Effort:
+        """Return the usual work for a source and rows (n, d), if none is given."""
+        n, d = rows.shape
+        width = float(rows.nnz / n) if arrays.is_csr(rows) else float(d)
+        training = 200.0 * n * source.expansion.n_vectors * (width + 20)
+        usual = float(np.clip(training, _LEAST_WORK, _MOST_WORK))
+        if source.decoder.classes is None:  # values must be closer than what labels need
+            usual *= 2
+        # a step costs more with more vectors: their number must not fall to nothing
+        return cls(m, work or usual * float(np.clip(m / _MANY, 1.0, 2.0)), d, width, mask)
+
+    @property
+    def left(self) -> float:
+        """The share of the work that is left; at least 0.3, for the last descent must not come short."""
+        return max(0.3, 1 - self.spent / self.work)
+
+    def projection(self, n: int, outputs: int, setting: Setting) -> float:
+        """Return the operations of one evaluation of the projected error on n rows."""
+        m, heard = self.m, float(outputs)
+        solve = m**3 / 3 + m * m
+        if self.mask is not None and self.mask.shape[1] == outputs:
+            solve = outputs * float(self.mask.sum(axis=0).mean()) ** 3 / 3
+        elif setting.relevance < 1:  # a system for each output, put together from those of the classes
+            solve = outputs * (solve + 4 * np.sqrt(2 * outputs) * m * m)
+        if setting.relevance < 1:  # most outputs hear of some rows only
+            heard = heard_outputs(outputs)
+        return self.margins(n, heard) + n * m * m + solve
+
+    def margins(self, n: int, heard: float) -> float:
+        """Return the operations of one evaluation without a solve, if this many outputs hear of a row."""
+        return n * self.m * (4 * self.width + 6 * heard + 200) + 60.0 * self.m * self.n_features
+
+    def finish(self, scene: Scene) -> float:
+        """Return the operations of one evaluation of the margins of a scene."""
+        outputs = scene.targets.shape[1]
+        return self.margins(scene.n, heard_outputs(outputs) if scene.pairwise else outputs)
+
+    def steps(self, part: float, cost: float, least: int, most: int) -> int:
+        """Return how many evaluations of this cost a part of the work buys."""
+        return int(np.clip(part * self.work / cost, least, most))
+
+    def is_small(self, n: int, outputs: int) -> bool:
+        """Return whether an evaluation is so short that threads would wait for each other longer than they work."""
+        return self.projection(n, outputs, Setting()) < _WORTH_THREADS
+
+    def sample(self, n: int, outputs: int, setting: Setting, seed: int) -> NDArray[np.intp]:
+        """Return positions of as many of n rows as one evaluation may cost, at least ten for each unknown of a machine.
+
+        With a mask a machine has few unknowns: fewer rows and more steps are the better bargain.
+        """
+        per_row = self.projection(1, outputs, setting) - self.projection(0, outputs, setting)
+        unknowns, cost = (self.m, _EVALUATION) if self.mask is None else (self.mask.sum(axis=0).mean(), _EVALUATION / 3)
+        most = int(max(10 * unknowns, 2000, cost / per_row))
+        if n <= most:
+            return np.arange(n)
+        return np.sort(np.random.default_rng(seed).permutation(n)[:most])
