@@ -46,11 +46,11 @@ _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
 _MOST_LARS, _MOST_NET = 1000, 200
 """Vectors beyond which LARS and the elastic net are not tried as starts: their time grows with the square."""
-_HELPS, _CLEAR, _FAR = 1.0, 2.0, 5.0
+_HELPS, _CLEAR, _FAR = 1.0, 2.0, 3.0
 """Standard errors by which the judge must prefer another setting before it is adopted; one of two ways, or a shorter
 descent, before the other is given up; and one way before the other is not even tried in earnest."""
-_RIDGES_OF_LABELS = (1e-5, 1e-4, 1e-3, 1e-2)
-"""Labels are no function of the rows: how closely they may be followed is for the judge to say."""
+_RIDGES_OF_LABELS = (1e-4, 1e-3, 1e-5, 1e-2)
+"""Labels are no function of the rows: how closely they may be followed is for the judge to say. Likely ones first."""
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
 _FEW_ROWS = 50
@@ -99,6 +99,8 @@ class _Tried:
 
     fit: Refined
     verdict: Verdict | None
+    steps: int = 0
+    """How many the descent has taken to get here."""
 
     @property
     def score(self) -> float:
@@ -182,12 +184,15 @@ class _Run:
         ways = [(scene, *self._best_setting(scene, judge, start, setting))]
         if self._may_follow_labels(scene):
             ways += self._following_labels(scene.by_labels(), judge, start, ways[0][1])
-        ways.sort(key=lambda way: way[1].score)
-        if len(ways) == 2 and ways[1][1].gain_over(ways[0][1]) > _CLEAR:
-            ways = ways[1:]
-        found = [self._finished(judge, *way) for way in ways]
-        # on a tie labels, where they take fewer outputs
-        best, choice = max(found, key=lambda f: (f[0].score, not f[1].copies and scene.n_classes > 2))
+        if len(ways) == 2:
+            lead = ways[1][1].gain_over(ways[0][1])
+            ways = ways[1:] if lead > _CLEAR else ways[:1] if lead < -_CLEAR else ways
+        (best, choice), *others = [self._finished(judge, start, *way) for way in ways]
+        for other, following in others:
+            # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
+            lead = other.gain_over(best)
+            if lead > _HELPS or (lead >= 0 and scene.n_classes > 2):
+                best, choice = other, following
         if not choice.copies:
             instead = f"; {best.fit.coef.shape[1]} outputs do for {self.n_outputs}" if scene.n_classes > 2 else ""
             self.notes.append(f"classes are fitted, not the source's values{instead}")
@@ -226,8 +231,10 @@ class _Run:
             return False
         return self.mask is None or scene.n_classes == 2
 
-    def _finished(self, judge: Judge, scene: Scene, best: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
-        return self._best_finish(scene, judge, *self._best_descent(scene, judge, best, setting))
+    def _finished(
+        self, judge: Judge, start: _Tried, scene: Scene, best: _Tried, setting: Setting
+    ) -> tuple[_Tried, _Choice]:
+        return self._best_finish(scene, judge, *self._best_descent(scene, judge, start, best, setting))
 
     def _starts(self, scene: Scene) -> dict[str, Floats]:
         seed, X = self.problem.seed, scene.X
@@ -277,7 +284,7 @@ class _Run:
             setting = Setting(ridge=ridge)
             steps = self._steps(0.03, scene, setting, 5, 60)
             tried.append((self._continued(scene, judge, start, setting, steps), setting))
-            if copied.gain_over(tried[0][0]) > _FAR:
+            if len(tried) == 2 and all(copied.gain_over(t) > _FAR for t, _ in tried):
                 self.notes.append(f"classes as targets: not used {tried[0][0].against(copied)}")
                 return []
         best, setting = max(tried, key=lambda t: t[0].score)
@@ -321,22 +328,26 @@ class _Run:
             ladders.append([("a stronger ridge", {"ridge": 1e-5})])
         return ladders
 
-    def _best_descent(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
+    def _best_descent(
+        self, scene: Scene, judge: Judge, start: _Tried, best: _Tried, setting: Setting
+    ) -> tuple[_Tried, _Choice]:
         """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
         total = self._steps(0.2, scene, setting, 12, 600)
-        way, done = [(best, 0)], 0
+        way = [best]
         for steps in (total // 4, total // 4, total // 2):
-            done += steps
-            way.append((self._continued(scene, judge, way[-1][0], setting, steps), done))
-        peak = max((tried for tried, _ in way), key=lambda tried: tried.score)
+            way.append(self._continued(scene, judge, way[-1], setting, steps))
+        peak = max(way, key=lambda tried: tried.score)
         enough = _CLEAR if scene.copies else 0.0  # a closer copy is good in itself, a closer fit to labels is not
-        top, steps = next((tried, steps) for tried, steps in reversed(way) if peak.gain_over(tried) <= enough)
-        if scene.copies and steps == done:
+        top = next(tried for tried in reversed(way) if peak.gain_over(tried) <= enough)
+        if top is not way[-1]:
+            done = top.steps - best.steps
+            self.notes.append(f"the descent stops after {done} steps, before it fits what does not carry over")
+        if not scene.copies:  # vectors that know the labels of some rows start again with all
+            choice = _Choice(start.fit.vectors, start.fit.kernel, setting, False, top.steps - start.steps)
+        elif top is way[-1]:
             choice = _Choice(top.fit.vectors, top.fit.kernel, setting)
         else:
-            if steps < done:
-                self.notes.append(f"the descent stops after {steps} steps, before it fits what does not carry over")
-            choice = _Choice(best.fit.vectors, best.fit.kernel, setting, scene.copies, steps)
+            choice = _Choice(best.fit.vectors, best.fit.kernel, setting, steps=top.steps - best.steps)
         before = top.score
         for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
             other = self._continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
@@ -434,7 +445,7 @@ class _Run:
 
     def _continued(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting, steps: int) -> _Tried:
         fit = self._project(scene, at.fit.vectors, at.fit.kernel, setting, steps, "settings")
-        return self._judged(judge, scene, fit)
+        return replace(self._judged(judge, scene, fit), steps=at.steps + fit.n_iter)
 
     def _judged(self, judge: Judge | None, scene: Scene, fit: Refined) -> _Tried:
         return _Tried(fit, None if judge is None else judge.of(self._expansion(fit), scene.decoder))
