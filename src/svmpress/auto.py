@@ -126,6 +126,9 @@ class _Run:
     trace: dict[str, tuple[TracePoint, ...]] = field(default_factory=dict)
     path: dict[str, SelectionPath] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    trusted: bool = True
+    """Whether the rehearsal saw most of the rows. An SVM that saw few is a poor thing to copy, and no measure for what
+    copying the source is worth: near ties are then decided for it."""
 
     def __post_init__(self) -> None:
         source = self.problem.source
@@ -191,7 +194,7 @@ class _Run:
         for other, following in others:
             # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
             lead = other.gain_over(best)
-            if lead > _HELPS or (lead >= 0 and scene.n_classes > 2):
+            if lead > (_HELPS if self.trusted else _CLEAR) or (lead >= 0 and scene.n_classes > 2 and self.trusted):
                 best, choice = other, following
         if not choice.copies:
             instead = f"; {best.fit.coef.shape[1]} outputs do for {self.n_outputs}" if scene.n_classes > 2 else ""
@@ -216,6 +219,7 @@ class _Run:
             y = None if problem.y is None else problem.y[rows]
             return replace(problem, rows=arrays.take(self.rows, rows), y=y), judge
         assert rehearsed.rows is not None
+        self.trusted = 2 * rehearsed.rows.shape[0] >= rows.size
         self.notes.append(
             f"choices were rehearsed on an SVM like the source, trained on {rehearsed.rows.shape[0]:,} rows; "
             f"it scores {judge.of(rehearsed.source.expansion).score:.4f} on {held.size:,} held-out rows"
@@ -373,7 +377,9 @@ class _Run:
                 way.append((self._judged(judge, scene, at), done))
             peak, steps = max(way, key=lambda judged: judged[0].score)
             tried.append(f"{how.value}, {steps} steps {peak.against(best)}")
-            needed = _CLEAR if scene.copies and how is Finish.LABELS else 0.0  # what leaves the source must pay
+            needed = 0.0 if self.trusted or how is not Finish.SOURCE else -_CLEAR
+            if scene.copies and how is Finish.LABELS:  # what leaves the source must pay
+                needed = _CLEAR
             if peak.gain_over(top) > needed:
                 top, chosen = peak, replace(choice, finish=how, finish_steps=steps)
         adopted = top is not best
