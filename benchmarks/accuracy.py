@@ -23,9 +23,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import journal
 import svmpress
 from accuracy_report import page, table
 from sets import SETS, load, score, teacher
+from svmpress.study.worker import revision
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
@@ -66,17 +68,9 @@ def cell(
         "device": device,
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or os.cpu_count(),
         "version": svmpress.__version__,
-        "code": code(),
+        "code": revision() or "unknown",
         "notes": list(result.notes),
     }
-
-
-def code() -> str:
-    """Return the revision of the code, where it is in a repository."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or "unknown"
 
 
 def cells(args: argparse.Namespace) -> list[tuple[str, float, str, str, int]]:
@@ -111,7 +105,6 @@ def run_cell(args: argparse.Namespace, key: tuple[str, float, str, str, int], sl
 
 
 def measure(args: argparse.Namespace) -> None:
-    RECORDS.parent.mkdir(parents=True, exist_ok=True)
     have = set()
     if RECORDS.exists() and not args.again:
         have = {tuple(r[k] for k in ("set", "ratio", "layout", "given", "seed")) for r in records(RECORDS)}
@@ -125,8 +118,7 @@ def measure(args: argparse.Namespace) -> None:
         record = run_cell(args, key, slot)
         slots.append(slot)
         if record is not None:
-            with RECORDS.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+            journal.append(RECORDS, record)
             lost = 100 * (record["score_full"] - record["score"])
             print(f"{key}: {lost:+.2f} points, {record['compress_seconds']:.1f} s", file=sys.stderr, flush=True)
 
@@ -141,8 +133,7 @@ def vectors_of(args: argparse.Namespace, name: str) -> int:
 def records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, the last one of each cell."""
     last = {}
-    for line in path.read_text().splitlines():
-        r = json.loads(line)
+    for r in journal.read(path):
         last[tuple(r[k] for k in ("set", "ratio", "layout", "given", "seed"))] = r
     return list(last.values())
 

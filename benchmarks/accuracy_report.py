@@ -77,15 +77,18 @@ def _cost_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]
         groups.items(), key=lambda g: (list(TARGETS).index(g[0][0]), g[0])
     ):
         if layout == "shared" and given == "rows":
-            tuning = TUNING * _mean(group, "train_seconds")
+            timed = [r for r in group if not r.get("elsewhere")]
+            tuning = f"{TUNING * _mean(timed, 'train_seconds'):.1f}" if timed else ""
             cells = [name, f"{100 * ratio:g} %", f"{group[0]['vectors']} of {group[0]['vectors_full']}"]
             cells += [
                 "/".join(str(o) for o in sorted({r["outputs"] for r in group})),
                 f"{_mean(group, 'agreement'):.4f}",
             ]
-            elsewhere = " (GPU)" if any(r.get("device", "cpu") != "cpu" for r in group) else ""
-            cells += [f"{_mean(group, 'compress_seconds'):.1f}{elsewhere}", f"{tuning:.1f}"]
-            cells += [f"{max(r['peak_memory_mb'] for r in group)}", str(len(group))]
+            seconds = f"{_mean(timed, 'compress_seconds'):.1f}" if timed else ""
+            gpu = [r for r in group if r["device"] != "cpu"]
+            if gpu and not timed:
+                seconds = f"{_mean(gpu, 'compress_seconds'):.1f} (GPU)"
+            cells += [seconds, tuning, f"{max(r['peak_memory_mb'] for r in timed)}" if timed else "", str(len(group))]
             cells.append(", ".join(sorted({r["code"] for r in group})))
             lines.append(_row(cells))
     return lines
@@ -99,7 +102,7 @@ def table(records: Records) -> str:
 def page(records: Records) -> str:
     """Return ``docs/accuracy.md``."""
     groups = _groups(records)
-    threads = sorted({r["threads"] for r in records})
+    threads = sorted({r["threads"] for r in records if not r.get("elsewhere")})
     return "\n".join(
         [
             "# Accuracy",
@@ -120,8 +123,9 @@ def page(records: Records) -> str:
             "What it took. Seconds are wall-clock on "
             f"{'/'.join(str(t) for t in threads)} threads; *tuning the source* is what a grid of 9 cells and 3 folds",
             "would take, estimated as 27 trainings on two thirds of the rows, in a time that grows with the square of",
-            "their number. Peak memory is that of the whole process, data and source included. Cells marked GPU ran",
-            "with `device` on another machine: their seconds do not compare with the others.",
+            "their number. Peak memory is that of the whole process, data and source included. Seconds and memory are",
+            "of the cells that ran on one quiet machine; of the others, from a loaded one, only scores are used, and",
+            "seconds marked GPU are from there.",
             "",
             *_cost_table(groups),
             "",

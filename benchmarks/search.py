@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -39,6 +38,7 @@ import journal
 import svmpress
 from search_report import page, table
 from svmpress.auto import Auto
+from svmpress.study.worker import revision
 from svmpress.train import held_out
 from svmpress.tuning import Brief
 from svmpress.tuning.space import typical_gamma
@@ -128,16 +128,8 @@ def cell(folder: Path | None, name: str, contestant: str, seed: int) -> dict[str
         "seconds": round(seconds, 2),
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or os.cpu_count(),
         "version": svmpress.__version__,
-        "code": code(),
+        "code": revision() or "unknown",
     }
-
-
-def code() -> str:
-    """Return the revision of the code, where it is in a repository."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or "unknown"
 
 
 def records(path: Path) -> list[dict[str, Any]]:

@@ -44,6 +44,7 @@ from svmpress.scene import Scene, Setting
 from svmpress.select import ElasticNet, GramColumns, SelectionPath, lars_path
 from svmpress.select.reduced_svm import reduced_svm
 from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
+from svmpress.study.worker import revision
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "selection.jsonl"
@@ -217,16 +218,8 @@ def one(folder: Path, key: Key) -> dict[str, Any]:
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or os.cpu_count(),
         "version": svmpress.__version__,
-        "code": code(),
+        "code": revision() or "unknown",
     }
-
-
-def code() -> str:
-    """Return the revision of the code, where it is in a repository."""
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or "unknown"
 
 
 def records(path: Path) -> list[dict[str, Any]]:

@@ -1,0 +1,78 @@
+"""Scenes: classes as targets, guards of a regressor, and who may finish how."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVC, SVR
+
+import svmpress
+from problems import problem_of
+from svmpress import arrays
+from svmpress.decoders import Argmax
+from svmpress.scene import Finish, Scene, Setting
+
+
+def scene_of(estimator, X, y=None) -> Scene:
+    return Scene.of(problem_of(estimator, X, y))
+
+
+@pytest.fixture
+def three(rng):
+    X = rng.standard_normal((90, 2))
+    y = np.array(["a", "b", "c"])[(X[:, 0] > 0.4).astype(int) + (X[:, 0] > -0.4)]
+    return X, y
+
+
+def test_classes_as_targets_take_one_output_each(three):
+    X, y = three
+    scene = scene_of(SVC(C=10).fit(X, y), X, y).by_labels()
+    assert isinstance(scene.decoder, Argmax)
+    assert not scene.copies
+    assert not scene.pairwise
+    assert scene.targets.shape == (90, 3)
+    np.testing.assert_array_equal(scene.targets.argmax(axis=1), scene.labels)
+    np.testing.assert_array_equal(np.unique(scene.targets), [-1, 1])
+    assert scene.finishes == (Finish.RIVALS,)
+
+
+def test_without_labels_the_answers_of_the_teacher_are_the_targets(three):
+    X, y = three
+    scene = scene_of(SVC(C=0.1).fit(X, y), X).by_labels()
+    np.testing.assert_array_equal(scene.targets.argmax(axis=1), scene.classes)
+
+
+def test_two_classes_keep_their_decoder_and_its_sign(three):
+    X, y = three
+    two = y != "c"
+    scene = scene_of(SVC(C=10).fit(X[two], y[two]), X[two], y[two])
+    fitted = scene.by_labels()
+    assert fitted.decoder is scene.decoder
+    np.testing.assert_array_equal(fitted.targets[:, 0] > 0, scene.labels == 1)
+    assert np.mean((fitted.targets > 0) == (scene.targets > 0)) > 0.9
+    assert fitted.finishes == (Finish.LABELS,)
+    assert scene.finishes == (Finish.SOURCE, Finish.LABELS)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_guards_are_rows_with_the_values_of_the_source(rng, form):
+    X = rng.standard_normal((60, 3))
+    svr = SVR().fit(X, X[:, 0])
+    scene, V = scene_of(svr, form(X)), rng.standard_normal((5, 3)) + 4
+    guarded = scene.guarded(V)
+    assert guarded.n == 65
+    np.testing.assert_array_equal(arrays.dense(guarded.X)[60:], V)
+    np.testing.assert_allclose(guarded.targets[60:, 0], svr.predict(V), rtol=1e-12)
+    fit = guarded.project(V, scene.problem.source.kernel, Setting(), 3, "test", None)
+    assert np.isfinite(fit.coef).all()
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_vector_far_from_all_rows_carries_no_value_from_nowhere(seed):
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([0.3 * rng.standard_normal((150, 2)) + centre for centre in (-1.5, 1.5)])
+    svr = SVR(C=10, gamma=1.0, epsilon=0.01).fit(X, np.sin(3 * X[:, 0]) + X[:, 1] ** 2)
+    small = svmpress.compress(svr, X, vectors=12, random_state=seed).model
+    V = small.expansion.vectors
+    assert np.abs(small.predict(V) - svr.predict(V)).max() < 0.02 * np.ptp(svr.predict(X))  # 0.1 and 0.5 without guards
