@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,7 +15,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
 from problems import problem_of
-from svmpress.auto import Auto
+from svmpress.auto import Auto, _Run
 from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
@@ -339,6 +341,15 @@ def test_what_was_decided_is_told():
     assert "descent" in result.trace
     values = [point.value for point in result.trace["descent"]]
     assert values[-1] <= values[0]
+
+
+def test_labels_that_the_source_does_not_follow_are_not_fitted():
+    X, y = make_blobs(500, centers=4, center_box=(-4, 4), cluster_std=1.3, random_state=1)
+    weighted = SVC(gamma=0.3, class_weight={0: 40}).fit(X, y)
+    run = _Run(problem_of(weighted, X, y), 12, None, None)
+    choice = replace(run._search(), copies=False)
+    _, scene = run._compress(choice)
+    np.testing.assert_array_equal(scene.targets.argmax(axis=1), scene.classes)
 
 
 def test_without_labels_nothing_is_rehearsed():

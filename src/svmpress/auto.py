@@ -174,11 +174,10 @@ class _Run:
         """Make the choices, on rows that leave some out to judge."""
         problem, judge = self._rehearsed()
         assert problem.rows is not None
-        setting = Setting(
-            relevance=0.01 if self.mask is not None else 1.0,
-            # columns without bound differ by a few directions only, and what is small among them is what tells
-            ridge=1e-6 if problem.source.kernel.bounded else 1e-7,
-        )
+        setting = Setting() if self.mask is None else Setting(relevance=0.01)
+        if not problem.source.kernel.bounded:
+            # such columns differ by a few directions only, and what is small among them is what tells
+            setting = replace(setting, ridge=1e-7)
         some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed)
         scene = Scene.of(problem, some)
         start = self._best_start(scene, judge, setting)
@@ -213,6 +212,7 @@ class _Run:
         labelled = problem.y is not None
         problem, rehearsed = trusting_labels(problem, rows)
         if labelled and problem.y is None:
+            self.problem = replace(self.problem, y=None)  # nor does the compression itself see them
             self.notes.append("the source does not answer as its labels suggest (weights?): it is copied as it is")
         judge = Judge(problem, held)
         if rehearsed is None:
@@ -228,10 +228,9 @@ class _Run:
 
     def _may_follow_labels(self, scene: Scene) -> bool:
         """Return whether there are labels to fit, and the layout lets them be fitted."""
-        classes = scene.classes if scene.labels is None else scene.labels
         if scene.n_classes < 2 or (scene.n_classes == 2 and scene.labels is None):
             return False
-        if len(np.unique(classes)) < scene.n_classes:  # nothing would be known of the others
+        if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
             return False
         return self.mask is None or scene.n_classes == 2
 
@@ -371,7 +370,7 @@ class _Run:
         for how in scene.finishes:
             at, done, way = best.fit, 0, []
             for steps in (first, first, 2 * first):
-                at = scene.finish(how, at, choice.setting, steps, "finish", self._mask_of(scene))
+                at = scene.finish(how, at, choice.setting, steps, "finish", self._mask_of(scene.targets))
                 done += steps
                 self.effort.spent += (steps + 2) * cost
                 way.append((self._judged(judge, scene, at), done))
@@ -406,12 +405,12 @@ class _Run:
             last = self._steps(0.25 * left, whole, setting, 3, 100)
             fit = self._project(whole, fit.vectors, fit.kernel, setting, last, "all rows")
             self.trace["all rows"] = fit.trace
-        if self._needs_guard(whole):
-            fit = self._project(whole.guarded(fit.vectors), fit.vectors, fit.kernel, setting, 0, "guards")
-        if choice.ridge is not None:
-            fit = self._project(whole, fit.vectors, fit.kernel, replace(setting, ridge=choice.ridge), 0, "ridge")
+        last_scene = whole.guarded(fit.vectors) if self._needs_guard(whole) else whole
+        if last_scene is not whole or choice.ridge is not None:
+            last_setting = replace(setting, ridge=choice.ridge or setting.ridge)
+            fit = self._project(last_scene, fit.vectors, fit.kernel, last_setting, 0, "last solve")
         if choice.finish is not None:
-            fit = whole.finish(choice.finish, fit, setting, choice.finish_steps, "finish", self._mask_of(whole))
+            fit = whole.finish(choice.finish, fit, setting, choice.finish_steps, "finish", self._mask_of(whole.targets))
             self.trace["finish"] = fit.trace
         return fit, whole
 
@@ -435,8 +434,9 @@ class _Run:
 
     # ---- fits and what they are worth -------------------------------------------------------------------
 
-    def _mask_of(self, scene: Scene) -> NDArray[np.bool_] | None:
-        return self.mask if scene.targets.shape[1] == self.n_outputs else None
+    def _mask_of(self, values: Floats) -> NDArray[np.bool_] | None:
+        """Return the mask of coefficients or targets, (..., outputs): none where there is one output a class."""
+        return self.mask if values.shape[1] == self.n_outputs else None
 
     def _steps(self, part: float, scene: Scene, setting: Setting, least: int, most: int) -> int:
         """Return how many iterations a part of the work buys."""
@@ -445,7 +445,7 @@ class _Run:
 
     def _project(self, scene: Scene, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str) -> Refined:
         """Fit by variable projection, and count the work."""
-        fit = scene.project(V, kernel, setting, steps, stage, self._mask_of(scene))
+        fit = scene.project(V, kernel, setting, steps, stage, self._mask_of(scene.targets))
         self.effort.spent += (fit.n_iter + 1) * self.effort.projection(scene.n, scene.targets.shape[1], setting)
         return fit
 
@@ -457,7 +457,7 @@ class _Run:
         return _Tried(fit, None if judge is None else judge.of(self._expansion(fit), scene.decoder))
 
     def _expansion(self, fit: Refined) -> KernelExpansion:
-        mask = self.mask if fit.coef.shape[1] == self.n_outputs else None
+        mask = self._mask_of(fit.coef)
         return KernelExpansion(
             fit.kernel, fit.vectors, fit.coef if mask is None else fit.coef * mask, fit.intercept, mask
         )

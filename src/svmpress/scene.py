@@ -96,15 +96,14 @@ class Scene:
         known = problem.y is not None and problem.source.decoder.classes is not None
         labels = problem.y[which][order] if known and problem.y is not None else None
         X, F = arrays.take(X, order), F[order]
-        backend = problem.backend
-        placed = (backend.asarray(X), backend.asarray(F))
+        placed = _placed(problem, X, F)
         return cls(problem, X, classes[order], labels, problem.source.decoder, F, placed)
 
     def subset(self, which: NDArray[np.intp]) -> Scene:
         """Return some of the rows, by ascending position."""
-        X, F, backend = arrays.take(self.X, which), self.targets[which], self.problem.backend
+        X, F = arrays.take(self.X, which), self.targets[which]
         labels = None if self.labels is None else self.labels[which]
-        placed = (backend.asarray(X), backend.asarray(F))
+        placed = _placed(self.problem, X, F)
         return replace(self, X=X, classes=self.classes[which], labels=labels, targets=F, placed=placed)
 
     @property
@@ -119,6 +118,11 @@ class Scene:
         return 1 if classes is None else int(classes.size)
 
     @property
+    def known(self) -> NDArray[np.intp]:
+        """What is true of each row, (n,); what the teacher says where that is not known."""
+        return self.classes if self.labels is None else self.labels
+
+    @property
     def pairwise(self) -> bool:
         """Whether there is a machine for each pair of classes."""
         return isinstance(self.decoder, PairVote | PairDAG)
@@ -128,11 +132,10 @@ class Scene:
 
         Where labels are not known, the teacher's answers take their place.
         """
-        classes = self.classes if self.labels is None else self.labels
         decoder, several = self.decoder, self.n_classes > 2
         if several and decoder.classes is not None:
             decoder = Argmax(decoder.classes)
-        targets = sides_of(classes, self.n_classes, self.pairwise and not several)
+        targets = sides_of(self.known, self.n_classes, self.pairwise and not several)
         placed = (self.placed[0], self.problem.backend.asarray(targets))
         return replace(self, decoder=decoder, targets=targets, placed=placed, copies=False)
 
@@ -142,10 +145,10 @@ class Scene:
         A vector where there are no rows may carry any coefficient: the error hardly changes, and one row that comes to
         lie there later gets a value from nowhere. The teacher knows the value there, so it is asked.
         """
-        here, backend = self.problem.source.expansion.decision_values(V, self.problem.max_bytes), self.problem.backend
+        here = self.problem.source.expansion.decision_values(V, self.problem.max_bytes)
         X, F = arrays.stacked(self.X, V), np.concatenate([self.targets, np.asarray(here, dtype=np.float64)])
         classes = np.concatenate([self.classes, np.zeros(len(V), dtype=np.intp)])
-        return replace(self, X=X, classes=classes, targets=F, placed=(backend.asarray(X), backend.asarray(F)))
+        return replace(self, X=X, classes=classes, targets=F, placed=_placed(self.problem, X, F))
 
     def project(
         self, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
@@ -183,9 +186,8 @@ class Scene:
         self, how: Finish, at: Refined, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
     ) -> Refined:
         """Go on from a fit with margins instead of values."""
-        backend, X, F, classes = self.problem.backend, *self.placed, self.classes
-        if how is not Finish.SOURCE and self.labels is not None:
-            classes = self.labels
+        backend, X, F = self.problem.backend, *self.placed
+        classes = self.classes if how is Finish.SOURCE else self.known
         objective: Differentiable
         if how is Finish.RIVALS:
             own = backend.asarray(np.eye(self.n_classes)[classes])
@@ -193,7 +195,7 @@ class Scene:
         else:
             order = np.argsort(classes, kind="stable")
             if (np.diff(order) != 1).any():
-                X, F = backend.asarray(arrays.take(self.X, order)), backend.asarray(self.targets[order])
+                X, F = _placed(self.problem, arrays.take(self.X, order), self.targets[order])
             objective = MarginObjective(
                 X,
                 F,
@@ -211,6 +213,11 @@ class Scene:
             max_iter=steps,
             progress=self.problem.stage(stage),
         )
+
+
+def _placed(problem: Problem, X: Rows, F: Floats) -> tuple[Array, Array]:
+    """Return rows and targets on the device to compute on."""
+    return problem.backend.asarray(X), problem.backend.asarray(F)
 
 
 def heard_outputs(n_pairs: int) -> float:
