@@ -46,8 +46,9 @@ from svmpress.tuning.space import typical_gamma
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "search.jsonl"
 PAGE = ROOT / "docs" / "search.md"
-GOALS = {"magic": 0.865, "letters": 0.87, "digits": 0.98}
-"""The accuracy that is asked for: below the best full SVM, so that there is something to trade."""
+GOALS = {"magic": 0.86, "letters": 0.87, "digits": 0.97}
+"""The accuracy that is asked for: a point or two below the best full SVM, so that there is something to trade, and no
+handful of held-out rows decides whether it can be reached at all."""
 ROWS = {"magic": 6000, "letters": 2500, "digits": 1347}
 CONTESTANTS = ("gp", "random", "grid")
 TRIALS, FINALISTS, SAMPLE = 20, 3, 1000

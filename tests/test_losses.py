@@ -7,7 +7,7 @@ import pytest
 
 from svmpress.decoders import Argmax, PairVote, Sign
 from svmpress.kernels import RBF
-from svmpress.losses import MarginObjective, RivalLoss, sides_of
+from svmpress.losses import MarginObjective, sides_of
 from svmpress.objective import Parameters
 from test_objective import numerical_gradient
 
@@ -104,41 +104,6 @@ def test_trust_asks_for_no_more_than_the_source_gives(rng):
     wrong = case.sides[case.classes] * case.T < 0  # there it asks for the right side at least
     assert got.value == pytest.approx(np.sum(case.T[wrong] ** 2) / (3 * case.classes.size))
     assert not got.coef[~wrong].any()
-
-
-# ---------------------------------------------------------------------------------------------------------
-# One output a class
-# ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def F(rng):
-    return 1.5 * rng.standard_normal((20, 4))
-
-
-def naive_rivals(F, classes) -> float:
-    terms = [max(0.0, 1 - (F[i, c] - F[i, j])) ** 2 for i, c in enumerate(classes) for j in range(F.shape[1]) if j != c]
-    return sum(terms) / len(terms)
-
-
-def test_rivals_by_a_loop_and_by_numerical_derivatives(backend, rng, F):
-    classes = rng.integers(0, 4, 20)
-    loss = RivalLoss(backend.asarray(np.eye(4)[classes]))
-    assert loss.n_outputs == 4
-    value, gradient = loss.value_and_grad(backend.asarray(F), ALL)
-    assert float(value) == pytest.approx(naive_rivals(F, classes), rel=1e-12)
-    expected = numerical_gradient(lambda f: naive_rivals(f, classes), F, 1e-4)
-    np.testing.assert_allclose(np.asarray(gradient), expected, atol=1e-8)
-
-
-def test_rivals_in_blocks_and_beyond_the_margin(rng, F):
-    classes = rng.integers(0, 4, 20)
-    loss = RivalLoss(np.eye(4)[classes])
-    parts = [loss.value_and_grad(F[rows], rows) for rows in (slice(0, 7), slice(7, 20))]
-    assert parts[0][0] + parts[1][0] == pytest.approx(loss.value_and_grad(F, ALL)[0], rel=1e-12)
-    value, gradient = loss.value_and_grad(F + 10 * np.eye(4)[classes], ALL)
-    assert value == 0
-    assert not gradient.any()
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,19 @@ def intercept(request):
     return np.array([0.3, -1.0, 0.1]) if request.param else None
 
 
-def directly(kernel, X, T, V, *, start=None, sizes=None, weights=None, thin=1, mask=None, intercept=None, ridge=RIDGE):
+NORMS = [(name, norm) for name in sorted(KERNELS) for norm in (0.0, 0.3) if norm == 0 or KERNELS[name].definite]
+
+
+@pytest.fixture(params=NORMS, ids=lambda pair: f"{pair[0]}, norm {pair[1]}")
+def penalised(request):
+    """A kernel and a weight of its norm: none where functions have no norm."""
+    name, norm = request.param
+    return conformance_kernel(name), norm
+
+
+def directly(
+    kernel, X, T, V, *, start=None, sizes=None, weights=None, thin=1, mask=None, intercept=None, ridge=RIDGE, norm=0.0
+):
     """Each output by itself, by least squares on stacked rows: value, coefficients, intercepts."""
     sizes = np.array([len(X)]) if sizes is None else sizes
     W = np.repeat(np.ones((1, T.shape[1])) if weights is None else weights, sizes, axis=0)
@@ -159,7 +171,7 @@ def directly(kernel, X, T, V, *, start=None, sizes=None, weights=None, thin=1, m
             heard[::thin] = size / max(1, len(heard[::thin]))
             light = (w == w.min()) & (w.max() > w.min()) & (size >= 2 * thin)
             W[first : first + size, light] *= heard[:, None]
-    K = kernel.gram(X, V)
+    K, K_VV = kernel.gram(X, V), kernel.gram(V, V)
     mean_square = np.mean(kernel.gram(X, V if start is None else start) ** 2, axis=None if kernel.bounded else 0)
     mean_square = np.broadcast_to(mean_square, len(V))
     coef, constants = np.zeros((len(V), T.shape[1])), np.zeros(T.shape[1])
@@ -170,19 +182,24 @@ def directly(kernel, X, T, V, *, start=None, sizes=None, weights=None, thin=1, m
         columns = K[:, active] if intercept is not None else np.hstack([K[:, active], np.ones((len(X), 1))])
         target = T[:, p] - (0 if intercept is None else intercept[p])
         above = np.sqrt(penalty)[:, None] * np.eye(len(active), columns.shape[1])  # nothing on the intercept
-        stacked = np.vstack([np.sqrt(w)[:, None] * columns, above])
-        solution = np.linalg.lstsq(stacked, np.append(np.sqrt(w) * target, np.zeros(len(active))))[0]
+        between = norm * np.mean(np.diagonal(kernel.gram(start, start) if start is not None else K_VV)) * K_VV
+        root = np.linalg.cholesky(between[np.ix_(active, active)] + 1e-13 * np.eye(len(active))).T
+        besides = np.hstack([root, np.zeros((len(active), columns.shape[1] - len(active)))])
+        stacked = np.vstack([np.sqrt(w)[:, None] * columns, above, besides])
+        solution = np.linalg.lstsq(stacked, np.append(np.sqrt(w) * target, np.zeros(2 * len(active))))[0]
         coef[active, p] = solution[: len(active)]
         constants[p] = solution[-1] if intercept is None else intercept[p]
         value += np.sum(w * (columns @ solution - target) ** 2) + penalty @ coef[active, p] ** 2
+        value += coef[:, p] @ between @ coef[:, p]
         spread += np.sum(w * (T[:, p] - np.average(T[:, p], weights=w)) ** 2)
     return value / spread, coef, constants
 
 
-def test_the_projection_is_a_least_squares_solve_for_each_output(kernel, X, V, T, weights, mask, intercept):
-    objective = ProjectedError(kernel, X, T, V, mask=mask, intercept=intercept, ridge=RIDGE, **weights)
+def test_the_projection_is_a_least_squares_solve_for_each_output(penalised, X, V, T, weights, mask, intercept):
+    kernel, norm = penalised
+    objective = ProjectedError(kernel, X, T, V, mask=mask, intercept=intercept, ridge=RIDGE, norm=norm, **weights)
     got = objective.value_and_grad(V)
-    value, coef, constants = directly(kernel, X, T, V, mask=mask, intercept=intercept, **weights)
+    value, coef, constants = directly(kernel, X, T, V, mask=mask, intercept=intercept, norm=norm, **weights)
     assert got.value == pytest.approx(value, rel=1e-8)
     np.testing.assert_allclose(got.coef, coef, rtol=1e-4, atol=1e-6 * np.abs(coef).max())
     np.testing.assert_allclose(got.intercept, constants, rtol=1e-4, atol=1e-6)
@@ -190,8 +207,9 @@ def test_the_projection_is_a_least_squares_solve_for_each_output(kernel, X, V, T
         assert not got.coef[~mask].any()
 
 
-def test_the_gradient_of_the_projection_is_the_numerical_one(kernel, X, V, T, weights, mask, intercept):
-    objective = ProjectedError(kernel, X, T, V, mask=mask, intercept=intercept, ridge=RIDGE, **weights)
+def test_the_gradient_of_the_projection_is_the_numerical_one(penalised, X, V, T, weights, mask, intercept):
+    kernel, norm = penalised
+    objective = ProjectedError(kernel, X, T, V, mask=mask, intercept=intercept, ridge=RIDGE, norm=norm, **weights)
     got = objective.value_and_grad(V, width=kernel.has_width)
     assert_gradient(got.vectors, lambda x: objective.value_and_grad(x).value, V, tol=1e-5)
     if kernel.has_width:
@@ -219,24 +237,13 @@ def test_the_projection_agrees_on_every_library_and_in_blocks(
     backend, name, kind, form, X, V, T, mask, intercept, assert_close
 ):
     kernel, weights = conformance_kernel(name), weights_of(kind)
-    expected = ProjectedError(kernel, X, T, V, mask=mask, intercept=intercept, ridge=RIDGE, **weights).value_and_grad(
-        V, width=True
-    )
+    settings = {"mask": mask, "ridge": RIDGE, "norm": 0.1, **weights}
+    expected = ProjectedError(kernel, X, T, V, intercept=intercept, **settings).value_and_grad(V, width=True)
     rows = sparse.csr_array(X) if form == "csr" else backend.asarray(X)
     fixed = None if intercept is None else backend.asarray(intercept)
     V_there, T_there = backend.asarray(V), backend.asarray(T)
     for max_bytes in (None, 800, 1):
-        objective = ProjectedError(
-            kernel,
-            rows,
-            T_there,
-            V_there,
-            mask=mask,
-            intercept=fixed,
-            ridge=RIDGE,
-            max_bytes=max_bytes,
-            **weights,
-        )
+        objective = ProjectedError(kernel, rows, T_there, V_there, intercept=fixed, max_bytes=max_bytes, **settings)
         got = objective.value_and_grad(V_there, width=True)
         assert got.value == pytest.approx(expected.value, rel=1e-9)
         for mine, theirs in ((got.vectors, expected.vectors), (got.coef, expected.coef)):

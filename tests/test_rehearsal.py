@@ -125,7 +125,8 @@ def test_a_degree_written_as_a_fraction_is_whole(moons):
 
 def test_there_are_no_more_rows_than_the_limit(moons, monkeypatch):
     X, y = moons
-    monkeypatch.setattr(module, "_MOST_ROWS", 60)
+    monkeypatch.setattr(module, "_MANY_ROWS", 60)
+    monkeypatch.setattr(module, "_PART", 5)
     problem = problem_of(SVC(gamma=1.0).fit(X, y), X, y)
     got, again = (rehearsal(problem, np.arange(300)) for _ in range(2))
     assert got.rows.shape[0] == 60 == len(got.y)
@@ -133,6 +134,8 @@ def test_there_are_no_more_rows_than_the_limit(moons, monkeypatch):
     assert all((row == X).all(axis=1).any() for row in got.rows)
     other = rehearsal(replace(problem, seed=1), np.arange(300))
     assert not np.array_equal(got.rows, other.rows)
+    monkeypatch.setattr(module, "_PART", 3)
+    assert rehearsal(problem, np.arange(300)).rows.shape[0] == 100
 
 
 def test_where_it_cannot_be(moons):

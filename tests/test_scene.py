@@ -34,7 +34,7 @@ def test_classes_as_targets_take_one_output_each(three):
     assert scene.targets.shape == (90, 3)
     np.testing.assert_array_equal(scene.targets.argmax(axis=1), scene.labels)
     np.testing.assert_array_equal(np.unique(scene.targets), [-1, 1])
-    assert scene.finishes == (Finish.RIVALS,)
+    assert scene.finishes == ()
 
 
 def test_without_labels_the_answers_of_the_teacher_are_the_targets(three):

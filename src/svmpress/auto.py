@@ -6,9 +6,9 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
 
 1. **Starts** (k-means centres, rows picked by multi-output LARS or the elastic net, a smaller model grown) are refined
    briefly; the best goes on.
-2. **Targets**: a classifier may also be fitted to labels, with one output a class instead of one a pair. That needs a
-   ridge against over-fitting, takes fewer outputs, and does not repeat the errors of the source; it copies less of it.
-   Both ways go on until one is clearly behind.
+2. **Targets**: a classifier may also be fitted to labels, with one output a class instead of one a pair, and the norm
+   in the kernel's space against over-fitting: it then approximates kernel ridge regression. That takes fewer outputs,
+   and does not repeat the errors of the source; it copies less of it. Both ways go on until one is clearly behind.
 3. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
    less to rows of other classes than its two), a kernel width that is learned, a stronger ridge.
 4. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
@@ -49,8 +49,9 @@ _MOST_LARS, _MOST_NET = 1000, 200
 _HELPS, _CLEAR, _FAR = 1.0, 2.0, 3.0
 """Standard errors by which the judge must prefer another setting before it is adopted; one of two ways, or a shorter
 descent, before the other is given up; and one way before the other is not even tried in earnest."""
-_RIDGES_OF_LABELS = (1e-4, 1e-3, 1e-5, 1e-2)
-"""Labels are no function of the rows: how closely they may be followed is for the judge to say. Likely ones first."""
+_NORM, _NORM_FACTOR, _MOST_NORMS = 0.1, 10**0.5, 5
+"""Labels are no function of the rows: how closely they may be followed is for the judge to say. The weight of the norm
+to begin with (that of an SVM's is 1 / 2C); by what to change it; and how far at most."""
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
 _FEW_ROWS = 50
@@ -183,22 +184,28 @@ class _Run:
         start = self._best_start(scene, judge, setting)
         if judge is None:
             return _Choice(start.fit.vectors, start.fit.kernel, setting)
-        ways = [(scene, *self._best_setting(scene, judge, start, setting))]
-        if self._may_follow_labels(scene):
-            ways += self._following_labels(scene.by_labels(), judge, start, ways[0][1])
-        if len(ways) == 2:
-            lead = ways[1][1].gain_over(ways[0][1])
-            ways = ways[1:] if lead > _CLEAR else ways[:1] if lead < -_CLEAR else ways
-        (best, choice), *others = [self._finished(judge, start, *way) for way in ways]
-        for other, following in others:
-            # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
-            lead = other.gain_over(best)
-            if lead > (_HELPS if self.trusted else _CLEAR) or (lead >= 0 and scene.n_classes > 2 and self.trusted):
-                best, choice = other, following
+        best, choice = self._better_way(scene, judge, start, setting)
         if not choice.copies:
             instead = f"; {best.fit.coef.shape[1]} outputs do for {self.n_outputs}" if scene.n_classes > 2 else ""
             self.notes.append(f"classes are fitted, not the source's values{instead}")
         return choice
+
+    def _better_way(self, scene: Scene, judge: Judge, start: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
+        """Copy the source, or fit labels if that is better; the copy is given up where it is clearly behind."""
+        labels = self._following_labels(scene.by_labels(), judge, start) if self._may_follow_labels(scene) else None
+        # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
+        fewer = scene.n_classes > 2 and self.trusted
+        if labels is not None and labels[0].gain_over(start) > (_HELPS if fewer else _FAR):
+            return labels
+        best, setting = self._best_setting(scene, judge, start, setting)
+        if labels is not None and (labels[0].gain_over(best) > _CLEAR or (fewer and labels[0].score >= best.score)):
+            return labels
+        copied = self._finished(scene, judge, start, best, setting)
+        if labels is not None:
+            lead = labels[0].gain_over(copied[0])
+            if lead > (_HELPS if self.trusted else _CLEAR) or (lead >= 0 and fewer):
+                return labels
+        return copied
 
     def _rehearsed(self) -> tuple[Problem, Judge | None]:
         """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""
@@ -230,12 +237,14 @@ class _Run:
         """Return whether there are labels to fit, and the layout lets them be fitted."""
         if scene.n_classes < 2 or (scene.n_classes == 2 and scene.labels is None):
             return False
+        if not self.problem.source.kernel.definite:
+            return False
         if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
             return False
         return self.mask is None or scene.n_classes == 2
 
     def _finished(
-        self, judge: Judge, start: _Tried, scene: Scene, best: _Tried, setting: Setting
+        self, scene: Scene, judge: Judge, start: _Tried, best: _Tried, setting: Setting
     ) -> tuple[_Tried, _Choice]:
         return self._best_finish(scene, judge, *self._best_descent(scene, judge, start, best, setting))
 
@@ -278,22 +287,31 @@ class _Run:
         self.notes.append(f"started from {best} (scores after {steps} steps: {scores})")
         return tried[best]
 
-    def _following_labels(
-        self, scene: Scene, judge: Judge, start: _Tried, copied: _Tried
-    ) -> list[tuple[Scene, _Tried, Setting]]:
-        """Return the scene of labels, the best fit to them and its setting; nothing if it is far behind the copy."""
-        tried: list[tuple[_Tried, Setting]] = []
-        for ridge in _RIDGES_OF_LABELS:
-            setting = Setting(ridge=ridge)
-            steps = self._steps(0.03, scene, setting, 5, 60)
-            tried.append((self._continued(scene, judge, start, setting, steps), setting))
-            if len(tried) == 2 and all(copied.gain_over(t) > _FAR for t, _ in tried):
-                self.notes.append(f"classes as targets: not used {tried[0][0].against(copied)}")
-                return []
-        best, setting = max(tried, key=lambda t: t[0].score)
-        scores = ", ".join(f"{s.ridge:g}: {t.score:.4f}" for t, s in tried)
-        self.notes.append(f"classes as targets, best with the ridge {setting.ridge:g} (after {steps} steps: {scores})")
-        return [(scene, *self._best_setting(scene, judge, best, setting))]
+    def _following_labels(self, scene: Scene, judge: Judge, start: _Tried) -> tuple[_Tried, _Choice] | None:
+        """Return the best fit to labels and how it was made; nothing if it is far behind the copy."""
+        steps = self._steps(0.03, scene, Setting(norm=_NORM), 5, 60)
+
+        def tried(power: int) -> tuple[_Tried, Setting]:
+            setting = Setting(norm=_NORM * _NORM_FACTOR**power)
+            return self._continued(scene, judge, start, setting, steps), setting
+
+        ways = [tried(0), tried(1)]
+        if all(start.gain_over(fit) > _FAR for fit, _ in ways):
+            self.notes.append(f"classes as targets: not used {ways[0][0].against(start)}")
+            return None
+        up = ways[1][0].score > ways[0][0].score
+        for power in range(2, _MOST_NORMS) if up else range(-1, -_MOST_NORMS, -1):
+            before = ways[-1] if up or power < -1 else ways[0]
+            ways.append(tried(power))
+            if ways[-1][0].score <= before[0].score:
+                break
+        best, setting = max(ways, key=lambda way: way[0].score)
+        scores = ", ".join(f"{s.norm:.2g}: {t.score:.4f}" for t, s in ways)
+        self.notes.append(f"classes as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
+        best, setting = self._best_setting(scene, judge, best, setting)
+        if start.gain_over(best) > _CLEAR:
+            return None
+        return self._finished(scene, judge, start, best, setting)
 
     def _best_setting(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, Setting]:
         """Try one change of setting after the other, against as many steps without it, from the same vectors."""
@@ -352,7 +370,7 @@ class _Run:
         else:
             choice = _Choice(best.fit.vectors, best.fit.kernel, setting, steps=top.steps - best.steps)
         before = top.score
-        for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
+        for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4] if scene.copies else []):
             other = self._continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
             if other.gain_over(top) > _CLEAR:
                 top, choice = other, replace(choice, ridge=float(ridge))

@@ -49,6 +49,9 @@ class Kernel(ABC):
     """Whether another gamma makes other functions; where it only scales the vectors there is nothing to learn."""
     bounded: ClassVar[bool] = True
     """Whether values stay within [-1, 1], so that no vector's column outgrows the others'."""
+    definite: ClassVar[bool] = True
+    """Whether every Gram matrix is positive semi-definite, so that functions have a norm (of polynomials: as they are
+    used, with c₀ >= 0 and whole degrees)."""
 
     def __post_init__(self) -> None:
         for key, value in self.params.items():
@@ -148,6 +151,7 @@ class Sigmoid(_Projection):
     """``k(x, v) = tanh(γ x·v + c₀)``."""
 
     name: ClassVar[str] = "sigmoid"
+    definite: ClassVar[bool] = False
 
     def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102
         S = self._affine(X, V)

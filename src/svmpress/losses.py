@@ -120,30 +120,6 @@ class MarginObjective:
         return (F - T) * (1 - sides * sides) - short
 
 
-class RivalLoss:
-    """``Σ_i Σ_{j≠c} max(0, 1 - (F_ic - F_ij))²`` for rows of class c and one output a class, divided by its terms.
-
-    Parameters
-    ----------
-    own : (n, K)
-        1 at each row's class, 0 elsewhere.
-    """
-
-    def __init__(self, own: Array) -> None:
-        self.own = own
-        self.n_outputs = int(own.shape[1])
-        self.scale = float(own.shape[0] * (own.shape[1] - 1)) or 1.0
-
-    def value_and_grad(self, F: Array, rows: slice) -> tuple[Array, Array]:
-        """Return the loss and its gradient, (k, K)."""
-        xp = arrays.namespace(F)
-        own = self.own[rows, :]
-        lead = xp.sum(F * own, axis=1)[:, None] - F
-        short = xp.maximum(1 - lead, xp.zeros_like(F)) * (1 - own)
-        gradient = short - own * xp.sum(short, axis=1)[:, None]
-        return xp.sum(short * short) / self.scale, gradient * (2 / self.scale)
-
-
 def sides_of(classes: NDArray[np.intp], n_classes: int, pairwise: bool) -> NDArray[np.float64]:
     """Return the side of each machine for rows of these classes, (n, M).
 

@@ -140,7 +140,11 @@ class Projection:
 class ProjectedError:
     """The weighted squared error with the best coefficients put in.
 
-        E(V) = min_{A, b}  Σ_g Σ_p w_gp Σ_{i in g} (F_ip - T_ip)² + Σ_jp λ_jp A_jp²,  over its value at the best b alone
+        E(V) = min_{A, b}  Σ_g Σ_p w_gp Σ_{i in g} (F_ip - T_ip)² + Σ_jp λ_jp A_jp² + ν Σ_p ‖F_p - b_p‖²,
+
+    over its value at the best b alone. The last term is the norm in the kernel's space, ``Σ_p A_pᵀ K(V, V) A_p``. With
+    it, and targets that are noisy, E exceeds its least value over *all* functions (kernel ridge regression) by a
+    distance to the function that has it: fitting few vectors then approximates that function, not the noise.
 
     Parameters
     ----------
@@ -165,6 +169,8 @@ class ProjectedError:
     intercept : (M,), optional
         Fixed intercepts; by default they are solved for.
     ridge : float
+    norm : float
+        ``ν`` in terms of the mean of k(v, v) at ``start``. The kernel should be definite.
     max_bytes : int, optional
         Memory for what is kept of the kernel matrix between the two passes.
     """
@@ -182,6 +188,7 @@ class ProjectedError:
         mask: NDArray[np.bool_] | None = None,
         intercept: Array | None = None,
         ridge: float = 1e-7,
+        norm: float = 0.0,
         max_bytes: int | None = None,
     ) -> None:
         n, self.n_outputs = targets.shape
@@ -195,8 +202,10 @@ class ProjectedError:
         self.uniform = bool(np.ptp(W, axis=1).max() == 0)
         self.groups = groups_of(targets, sizes, W, thin)
         every = [part.spread(part.weights) for group in self.groups for part in group.listeners]
-        self._weights = np.stack([arrays.to_numpy(w) for w in every])  # (parts, M)
-        self._W = self._here(self._weights)
+        self._norm = norm and norm * float(self._xp.mean(self._xp.linalg.diagonal(kernel.gram(start, start))))
+        if self._norm:  # K(V, V) joins the Gram matrices, like one more group
+            every.append(self._here(np.full(self.n_outputs, self._norm)))
+        self._W = self._xp.stack(every)  # (parts, M)
         self._large = len(self.groups) > 1 and n * start.shape[0] > WORTH_THREADS
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
@@ -229,6 +238,11 @@ class ProjectedError:
             for part, N, R in parts:
                 grams.append(N)
                 moment = moment + part.spread(R * part.weights)
+        K = kernel.gram(V, V) if self._norm else None
+        if K is not None:
+            padded = xp.zeros_like(grams[0])
+            padded[:-1, :-1] = K
+            grams.append(padded)
         coef, intercept = self._solve(xp.stack(grams), moment)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         for error, direction, of_width in self._each(
@@ -236,6 +250,11 @@ class ProjectedError:
         ):
             value, dV, slope = value + error, dV + direction, slope + of_width
         value += float(xp.sum(self._here(self._ridge) * coef * coef))
+        if K is not None:
+            value += self._norm * float(xp.sum(coef * xp.matmul(K, coef)))
+            G = xp.matmul(coef, coef.T) * (self._norm / self._scale)
+            dV = dV + 2 * kernel.pullback(V, V, K, G)  # V stands on both sides
+            slope += kernel.pullback_gamma(V, V, K, G) if width else 0.0
         return Projection(value / self._scale, dV, slope if width else None, coef, intercept)
 
     def _each(self, function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:

@@ -27,6 +27,7 @@ from scipy.optimize import minimize
 
 from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
+from svmpress.cores import one_scipy_thread
 from svmpress.kernels import Kernel
 from svmpress.objective import ExpansionObjective, Gradient, Parameters, Projection
 
@@ -128,14 +129,9 @@ def _minimise(watch: _Watcher, x0: Floats, method: str, max_iter: int, tol: floa
         while watch.n_iter < max_iter:
             before, begun = watch.best_value, watch.n_iter
             run: Any = minimize  # typed Any: SciPy's stubs know no callable objects
-            run(
-                watch,
-                x,
-                jac=True,
-                method=method,
-                callback=watch.iterated,
-                options={**options, "maxiter": max_iter - begun},
-            )
+            limits = {**options, "maxiter": max_iter - begun}
+            with one_scipy_thread():
+                run(watch, x, jac=True, method=method, callback=watch.iterated, options=limits)
             if watch.n_iter >= max_iter:
                 break
             x = watch.best

@@ -15,10 +15,10 @@ from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
 from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote
 from svmpress.kernels import Kernel
-from svmpress.losses import MarginObjective, RivalLoss, sides_of
-from svmpress.objective import ExpansionObjective, Parameters, ProjectedError
+from svmpress.losses import MarginObjective, sides_of
+from svmpress.objective import Parameters, ProjectedError
 from svmpress.problem import Problem
-from svmpress.refine import Differentiable, Refined, polish, variable_projection
+from svmpress.refine import Refined, polish, variable_projection
 
 _THIN = 4
 """A machine of a pair hears of every so many rows of the other classes."""
@@ -34,12 +34,15 @@ class Setting:
         Weight of rows of neither class of a pair for the machine of that pair.
     ridge : float
         Relative to the mean squared kernel value.
+    norm : float
+        Weight of the norm in the kernel's space, for targets that must not be followed to the letter.
     width : bool
         Whether the kernel width is learned.
     """
 
     relevance: float = 1.0
     ridge: float = 1e-6
+    norm: float = 0.0
     width: bool = False
 
 
@@ -48,7 +51,6 @@ class Finish(Enum):
 
     SOURCE = "of the source"
     LABELS = "of the labels"
-    RIVALS = "of each class over its rivals"
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +169,7 @@ class Scene:
             thin=_THIN,
             mask=mask,
             ridge=setting.ridge,
+            norm=setting.norm,
             max_bytes=self.problem.max_bytes,
         )
         width = setting.width and kernel.has_width
@@ -179,7 +182,7 @@ class Scene:
         if self.n_classes < 2:
             return ()
         if not self.copies:
-            return (Finish.RIVALS,) if self.n_classes > 2 else (Finish.LABELS,)
+            return () if self.n_classes > 2 else (Finish.LABELS,)
         return (Finish.SOURCE,) if self.labels is None else (Finish.SOURCE, Finish.LABELS)
 
     def finish(
@@ -188,23 +191,18 @@ class Scene:
         """Go on from a fit with margins instead of values."""
         backend, X, F = self.problem.backend, *self.placed
         classes = self.classes if how is Finish.SOURCE else self.known
-        objective: Differentiable
-        if how is Finish.RIVALS:
-            own = backend.asarray(np.eye(self.n_classes)[classes])
-            objective = ExpansionObjective(X, RivalLoss(own), self.problem.max_bytes)
-        else:
-            order = np.argsort(classes, kind="stable")
-            if (np.diff(order) != 1).any():
-                X, F = _placed(self.problem, arrays.take(self.X, order), self.targets[order])
-            objective = MarginObjective(
-                X,
-                F,
-                np.bincount(classes, minlength=self.n_classes),
-                sides_of(np.arange(self.n_classes), self.n_classes, self.pairwise),
-                trust=how is Finish.SOURCE,
-                thin=_THIN,
-                max_bytes=self.problem.max_bytes,
-            )
+        order = np.argsort(classes, kind="stable")
+        if (np.diff(order) != 1).any():
+            X, F = _placed(self.problem, arrays.take(self.X, order), self.targets[order])
+        objective = MarginObjective(
+            X,
+            F,
+            np.bincount(classes, minlength=self.n_classes),
+            sides_of(np.arange(self.n_classes), self.n_classes, self.pairwise),
+            trust=how is Finish.SOURCE,
+            thin=_THIN,
+            max_bytes=self.problem.max_bytes,
+        )
         return polish(
             objective,
             Parameters(at.kernel, *(backend.asarray(a) for a in (at.vectors, at.coef, at.intercept))),
