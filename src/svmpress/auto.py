@@ -191,21 +191,22 @@ class _Run:
         return choice
 
     def _better_way(self, scene: Scene, judge: Judge, start: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
-        """Copy the source, or fit labels if that is better; the copy is given up where it is clearly behind."""
-        labels = self._following_labels(scene.by_labels(), judge, start) if self._may_follow_labels(scene) else None
-        # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
-        fewer = scene.n_classes > 2 and self.trusted
-        if labels is not None and labels[0].gain_over(start) > (_HELPS if fewer else _FAR):
+        """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
+        by_labels = self._following_labels(scene.by_labels(), judge, start) if self._may_follow_labels(scene) else None
+        if by_labels is None:
+            return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
+        ahead = by_labels[0].gain_over(start)  # both have had the same share of the work
+        labels = self._finished(scene.by_labels(), judge, start, *by_labels)
+        if self.trusted and ahead > _FAR:
             return labels
         best, setting = self._best_setting(scene, judge, start, setting)
-        if labels is not None and (labels[0].gain_over(best) > _CLEAR or (fewer and labels[0].score >= best.score)):
+        if self.trusted and labels[0].gain_over(best) > _CLEAR:
             return labels
         copied = self._finished(scene, judge, start, best, setting)
-        if labels is not None:
-            lead = labels[0].gain_over(copied[0])
-            if lead > (_HELPS if self.trusted else _CLEAR) or (lead >= 0 and fewer):
-                return labels
-        return copied
+        lead = labels[0].gain_over(copied[0])
+        # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
+        fewer = scene.n_classes > 2 and self.trusted
+        return labels if lead > (_HELPS if self.trusted else _CLEAR) or (lead >= 0 and fewer) else copied
 
     def _rehearsed(self) -> tuple[Problem, Judge | None]:
         """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""
@@ -287,8 +288,8 @@ class _Run:
         self.notes.append(f"started from {best} (scores after {steps} steps: {scores})")
         return tried[best]
 
-    def _following_labels(self, scene: Scene, judge: Judge, start: _Tried) -> tuple[_Tried, _Choice] | None:
-        """Return the best fit to labels and how it was made; nothing if it is far behind the copy."""
+    def _following_labels(self, scene: Scene, judge: Judge, start: _Tried) -> tuple[_Tried, Setting] | None:
+        """Return a first fit to labels and the best setting for it; nothing if it is far behind the copy."""
         steps = self._steps(0.03, scene, Setting(norm=_NORM), 5, 60)
 
         def tried(power: int) -> tuple[_Tried, Setting]:
@@ -309,9 +310,7 @@ class _Run:
         scores = ", ".join(f"{s.norm:.2g}: {t.score:.4f}" for t, s in ways)
         self.notes.append(f"classes as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
         best, setting = self._best_setting(scene, judge, best, setting)
-        if start.gain_over(best) > _CLEAR:
-            return None
-        return self._finished(scene, judge, start, best, setting)
+        return None if start.gain_over(best) > _CLEAR else (best, setting)
 
     def _best_setting(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, Setting]:
         """Try one change of setting after the other, against as many steps without it, from the same vectors."""
