@@ -31,6 +31,7 @@ from svmpress.study.worker import revision
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
+TUNING = ROOT / "benchmarks" / "results" / "tuning.jsonl"
 PAGE = ROOT / "docs" / "accuracy.md"
 CACHE = ROOT / ".cache" / "teachers"
 RATIOS = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -163,7 +164,7 @@ def main() -> None:
         measure(args)
     found = records(RECORDS)
     print(table(found))
-    PAGE.write_text(page(found))
+    PAGE.write_text(page(found, {r["set"]: r["seconds"] for r in journal.read(TUNING)}))
 
 
 if __name__ == "__main__":

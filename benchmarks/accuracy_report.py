@@ -17,6 +17,8 @@ TARGETS: dict[str, dict[float, float]] = {
 """Points of accuracy (for california of R², times 100) that may be lost, by share of vectors."""
 TUNING = 27 * (2 / 3) ** 2
 """Trainings that a grid of 9 cells and 3 folds costs, in units of one on all rows, if time grows with their square."""
+Tuning = dict[str, float]
+"""Seconds that tuning took, by set, where that was measured."""
 
 Records = list[dict[str, Any]]
 
@@ -69,7 +71,7 @@ def _other_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str
     return lines
 
 
-def _cost_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]:
+def _cost_table(groups: dict[tuple[str, float, str, str], Records], measured: Tuning) -> list[str]:
     heads = ["set", "share", "vectors", "outputs", "agreement", "seconds", "tuning the source", "peak MB"]
     heads += ["seeds", "revision"]
     lines = [_row(heads), "|---" * len(heads) + "|"]
@@ -78,7 +80,9 @@ def _cost_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]
     ):
         if layout == "shared" and given == "rows":
             timed = [r for r in group if not r.get("elsewhere")]
-            tuning = f"{TUNING * _mean(timed, 'train_seconds'):.1f}" if timed else ""
+            tuning = f"~{TUNING * _mean(group, 'train_seconds'):.0f}"
+            if name in measured:
+                tuning = f"{measured[name]:.{0 if measured[name] > 10 else 1}f}"
             cells = [name, f"{100 * ratio:g} %", f"{group[0]['vectors']} of {group[0]['vectors_full']}"]
             cells += [
                 "/".join(str(o) for o in sorted({r["outputs"] for r in group})),
@@ -99,8 +103,8 @@ def table(records: Records) -> str:
     return "\n".join(_loss_table(_groups(records)))
 
 
-def page(records: Records) -> str:
-    """Return ``docs/accuracy.md``."""
+def page(records: Records, measured: Tuning) -> str:
+    """Return ``docs/accuracy.md``, from the records and the seconds of tuning."""
     groups = _groups(records)
     threads = sorted({r["threads"] for r in records if not r.get("elsewhere")})
     return "\n".join(
@@ -121,13 +125,14 @@ def page(records: Records) -> str:
             *_other_table(groups),
             "",
             "What it took. Seconds are wall-clock on "
-            f"{'/'.join(str(t) for t in threads)} threads; *tuning the source* is what a grid of 9 cells and 3 folds",
-            "would take, estimated as 27 trainings on two thirds of the rows, in a time that grows with the square of",
-            "their number. Peak memory is that of the whole process, data and source included. Seconds and memory are",
-            "of the cells that ran on one quiet machine; of the others, from a loaded one, only scores are used, and",
-            "seconds marked GPU are from there.",
+            f"{'/'.join(str(t) for t in threads)} threads; *tuning the source* is what scikit-learn's `GridSearchCV`",
+            "takes for 9 cells and 3 folds with its other arguments left alone (`benchmarks/tuning.py`, same machine;",
+            "with ~: not measured, but estimated as 27 trainings on two thirds of the rows, in a time that grows with",
+            "the square of their number, without scoring). Peak memory is that of the whole process, data and source",
+            "included. Seconds and memory are of the cells that ran on one quiet machine; of the others, from a loaded",
+            "one, only scores are used, and seconds marked GPU are from there.",
             "",
-            *_cost_table(groups),
+            *_cost_table(groups, measured),
             "",
             "Cells of different revisions are of different code: compare them with care. Revisions in all: "
             f"{', '.join(sorted({r['code'] for r in records}))}.",

@@ -4,8 +4,12 @@
     python benchmarks/selection.py --data DIR --part starts --sets magic --ratios 0.01 --seeds 0
     python benchmarks/selection.py --table                            write the page from the committed records
 
+    python benchmarks/selection.py --data DIR --part scaling --threads 1 16 --device cuda --m 500
+
 *Cost*: the problem of equation 9, n_sv vectors with labels, all candidates (Letter, two halves of the alphabet).
 *Starts*: the six sets and a regression, each start refined by variable projection from the same sample of rows.
+*Scaling*: LARS and the elastic net on the problem of *cost*, with all of the kernel matrix in memory, by threads and on
+a device; only where it is asked for, since it wants a quiet machine.
 
 Each cell runs in a process of its own, so that its peak memory is its own, and appends one record to
 ``benchmarks/results/selection.jsonl``; cells that have a record are not run again unless ``--again``. Seconds are those
@@ -52,6 +56,9 @@ PAGE = ROOT / "docs" / "selection.md"
 CACHE = ROOT / ".cache" / "teachers"
 N_SV = (1000, 5000, 10_000, 20_000)
 SIZES = (20, 100, 500)
+PATHS = ("LARS", "elastic net")
+AMPLE = 16 * 2**30
+"""Memory that holds the largest kernel matrix, with room to spare."""
 RATIOS = (0.01, 0.05)
 ROWS = 4000
 """Training rows that a start is selected from and refined on."""
@@ -71,13 +78,17 @@ def stopwatch(record: dict[str, Any], name: str) -> Iterator[None]:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def cost_cell(folder: Path, method: str, n_sv: int, m: int) -> dict[str, Any]:
-    """Select m of n_sv vectors once and return the record."""
+def _equation_9(folder: Path, n_sv: int) -> tuple[Kernel, np.ndarray, np.ndarray]:
+    """Return kernel, vectors and labels."""
     split = load(folder, "letters")
     S, letters = np.concatenate([split.X, split.X_test]), np.concatenate([split.y, split.y_test])
     some = np.random.default_rng(0).permutation(len(S))[:n_sv]
-    S, y = S[some], np.where(letters[some] < 13, -1.0, 1.0)
-    kernel = RBF(PARAMETERS["letters"]["gamma"])
+    return RBF(PARAMETERS["letters"]["gamma"]), S[some], np.where(letters[some] < 13, -1.0, 1.0)
+
+
+def cost_cell(folder: Path, method: str, n_sv: int, m: int) -> dict[str, Any]:
+    """Select m of n_sv vectors once and return the record."""
+    kernel, S, y = _equation_9(folder, n_sv)
     record: dict[str, Any] = {"part": "cost", "method": method, "n_sv": n_sv, "m": m}
     with stopwatch(record, "seconds"):
         V, status = _selected(kernel, S, y, m, method)
@@ -90,10 +101,28 @@ def _selected(kernel: Kernel, S: np.ndarray, y: np.ndarray, m: int, method: str)
         return kmeans_centres(S, m, seed=0), ""
     if method == "Reduced-SVM":
         return S[next(reduced_svm(kernel, S, y, [m], PARAMETERS["letters"]["C"])).indices], ""
-    gram = GramColumns(kernel, S, S, ridge=1.0)
-    C, total = gram.correlations(y[:, None]), float(len(y))
-    path: SelectionPath = (lars_path if method == "LARS" else ElasticNet().path)(gram, C, m, total=total)
+    path = _path(kernel, S, y, m, method, Backend.of("cpu"), 2**30)
     return S[path.order], path.status.name
+
+
+def _path(
+    kernel: Kernel, S: np.ndarray, y: np.ndarray, m: int, method: str, backend: Backend, max_bytes: int
+) -> SelectionPath:
+    gram = GramColumns(kernel, S, S, ridge=1.0, max_bytes=max_bytes, backend=backend)
+    C, total = gram.correlations(y[:, None]), float(len(y))
+    find = lars_path if method == "LARS" else ElasticNet(backend=backend).path
+    return find(gram, C, m, total=total)
+
+
+def scaling_cell(folder: Path, method: str, n_sv: int, m: int, device: str, threads: int) -> dict[str, Any]:
+    """Select m of n_sv vectors on a device once it is warm, and return the record."""
+    kernel, S, y = _equation_9(folder, n_sv)
+    backend = Backend.of(device)
+    _path(kernel, S[:1000], y[:1000], 10, method, backend, AMPLE)
+    record: dict[str, Any] = {"part": "scaling", "method": method, "n_sv": n_sv, "m": m, "device": device}
+    with stopwatch(record, "seconds"):
+        path = _path(kernel, S, y, m, method, backend, AMPLE)
+    return record | {"vectors": len(path.order), "status": path.status.name, "threads": threads}
 
 
 def _equation_7(kernel: Kernel, S: np.ndarray, y: np.ndarray, V: np.ndarray) -> float:
@@ -191,6 +220,12 @@ def cells(args: argparse.Namespace) -> list[Key]:
         ]
     if "cost" in args.part:
         wanted += [("cost", way, n, m) for n in args.n_sv for m in args.m for way in args.methods if way != "random"]
+    if "scaling" in args.part:
+        places = [("cpu", threads) for threads in args.threads] + ([] if args.device == "cpu" else [(args.device, 1)])
+        ways = [way for way in PATHS if way in args.methods]
+        wanted += [
+            ("scaling", way, n, m, *place) for n in args.n_sv for m in args.m for way in ways for place in places
+        ]
     return wanted
 
 
@@ -198,12 +233,15 @@ def key_of(record: dict[str, Any]) -> Key:
     """Return the cell of a record."""
     if record["part"] == "cost":
         return ("cost", record["method"], record["n_sv"], record["m"])
+    if record["part"] == "scaling":
+        return ("scaling", *(record[k] for k in ("method", "n_sv", "m", "device", "threads")))
     return ("starts", record["method"], record["set"], record["ratio"], record["seed"])
 
 
 def run_cell(args: argparse.Namespace, key: Key) -> dict[str, Any] | None:
     command = [sys.executable, __file__, "--data", str(args.data), "--one", json.dumps(key)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    threads = {"OMP_NUM_THREADS": str(key[-1])} if key[0] == "scaling" else {}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **threads}, check=False)
     if done.returncode:
         print(f"{key} failed", file=sys.stderr)
         return None
@@ -213,8 +251,12 @@ def run_cell(args: argparse.Namespace, key: Key) -> dict[str, Any] | None:
 def one(folder: Path, key: Key) -> dict[str, Any]:
     """Run a cell here."""
     part, *rest = key
-    record = (cost_cell if part == "cost" else start_cell)(folder, *rest)
-    return record | {
+    cells: dict[str, Callable[..., dict[str, Any]]] = {
+        "cost": cost_cell,
+        "starts": start_cell,
+        "scaling": scaling_cell,
+    }
+    return cells[part](folder, *rest) | {
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "threads": int(os.environ.get("OMP_NUM_THREADS", "0")) or os.cpu_count(),
         "version": svmpress.__version__,
@@ -238,13 +280,15 @@ def measure(args: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with the NPZ files")
-    parser.add_argument("--part", nargs="+", choices=("cost", "starts"), default=["cost", "starts"])
+    parser.add_argument("--part", nargs="+", choices=("cost", "starts", "scaling"), default=["cost", "starts"])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--n-sv", nargs="+", type=int, default=list(N_SV))
     parser.add_argument("--m", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--ratios", nargs="+", type=float, default=list(RATIOS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, os.cpu_count() or 1], help="for scaling")
+    parser.add_argument("--device", default="cpu", help="for scaling: a device of torch, such as cuda, beside the CPU")
     parser.add_argument("--again", action="store_true", help="run cells that have a record, too")
     parser.add_argument("--table", action="store_true", help="write the page from the records")
     parser.add_argument("--one", type=json.loads, help=argparse.SUPPRESS)

@@ -129,7 +129,9 @@ class _Run:
     notes: list[str] = field(default_factory=list)
     trusted: bool = True
     """Whether the rehearsal saw most of the rows. An SVM that saw few is a poor thing to copy, and no measure for what
-    copying the source is worth: near ties are then decided for it."""
+    copying the source is worth: then nothing else is done, and finishes on its margins win near ties."""
+    example: Verdict | None = None
+    """What the judge says of the rehearsed SVM itself."""
 
     def __post_init__(self) -> None:
         source = self.problem.source
@@ -195,18 +197,22 @@ class _Run:
         by_labels = self._following_labels(scene.by_labels(), judge, start) if self._may_follow_labels(scene) else None
         if by_labels is None:
             return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
-        ahead = by_labels[0].gain_over(start)  # both have had the same share of the work
         labels = self._finished(scene.by_labels(), judge, start, *by_labels)
-        if self.trusted and ahead > _FAR:
+        if self._beyond_copies(labels[0], start):
             return labels
         best, setting = self._best_setting(scene, judge, start, setting)
-        if self.trusted and labels[0].gain_over(best) > _CLEAR:
+        if labels[0].gain_over(best) > _CLEAR:
             return labels
         copied = self._finished(scene, judge, start, best, setting)
         lead = labels[0].gain_over(copied[0])
-        # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
-        fewer = scene.n_classes > 2 and self.trusted
-        return labels if lead > (_HELPS if self.trusted else _CLEAR) or (lead >= 0 and fewer) else copied
+        fewer_outputs = scene.n_classes > 2
+        return labels if lead > 0 or (lead == 0 and fewer_outputs) else copied
+
+    def _beyond_copies(self, labels: _Tried, start: _Tried) -> bool:
+        """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
+        if self.example is None or labels.verdict is None:
+            return False
+        return labels.gain_over(start) > _FAR and labels.verdict.gain_over(self.example) > _CLEAR
 
     def _rehearsed(self) -> tuple[Problem, Judge | None]:
         """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""
@@ -228,9 +234,10 @@ class _Run:
             return replace(problem, rows=arrays.take(self.rows, rows), y=y), judge
         assert rehearsed.rows is not None
         self.trusted = 2 * rehearsed.rows.shape[0] >= rows.size
+        self.example = judge.of(rehearsed.source.expansion)
         self.notes.append(
             f"choices were rehearsed on an SVM like the source, trained on {rehearsed.rows.shape[0]:,} rows; "
-            f"it scores {judge.of(rehearsed.source.expansion).score:.4f} on {held.size:,} held-out rows"
+            f"it scores {self.example.score:.4f} on {held.size:,} held-out rows"
         )
         return rehearsed, judge
 
@@ -238,7 +245,7 @@ class _Run:
         """Return whether there are labels to fit, and the layout lets them be fitted."""
         if scene.n_classes < 2 or (scene.n_classes == 2 and scene.labels is None):
             return False
-        if not self.problem.source.kernel.definite:
+        if not (self.trusted and self.problem.source.kernel.definite):
             return False
         if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
             return False

@@ -19,8 +19,9 @@ from svmpress.scene import Scene, Setting, heard_outputs
 _MOST_WORK = 6e12
 """Floating-point operations of one compression: some three minutes on two cores."""
 _LEAST_WORK = 2e10
-_MANY = 500
-"""Vectors from which on the work grows with their number, up to twice."""
+_MANY, _MORE = 500, 4.0
+"""Vectors from which on the work grows with the square of their number, and by what at most: a step costs so much
+more, and the number of steps must not fall to nothing."""
 _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _WORTH_THREADS = 5e8
@@ -61,8 +62,7 @@ class Effort:
         usual = float(np.clip(training, _LEAST_WORK, _MOST_WORK))
         if source.decoder.classes is None:  # values must be closer than what labels need
             usual *= 2
-        # a step costs more with more vectors: their number must not fall to nothing
-        return cls(m, work or usual * float(np.clip(m / _MANY, 1.0, 2.0)), d, width, mask)
+        return cls(m, work or usual * float(np.clip((m / _MANY) ** 2, 1.0, _MORE)), d, width, mask)
 
     @property
     def left(self) -> float:
