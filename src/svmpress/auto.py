@@ -205,8 +205,8 @@ class _Run:
             return labels
         copied = self._finished(scene, judge, start, best, setting)
         lead = labels[0].gain_over(copied[0])
-        fewer_outputs = scene.n_classes > 2
-        return labels if lead > 0 or (lead == 0 and fewer_outputs) else copied
+        # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
+        return labels if (lead >= 0 if scene.n_classes > 2 else lead > _HELPS) else copied
 
     def _beyond_copies(self, labels: _Tried, start: _Tried) -> bool:
         """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
