@@ -80,7 +80,7 @@ def _cost_table(groups: dict[tuple[str, float, str, str], Records], measured: Tu
     ):
         if layout == "shared" and given == "rows":
             timed = [r for r in group if not r.get("elsewhere")]
-            tuning = f"~{TUNING * _mean(group, 'train_seconds'):.0f}"
+            tuning = f"~{TUNING * _mean(timed or group, 'train_seconds'):.0f}"
             if name in measured:
                 tuning = f"{measured[name]:.{0 if measured[name] > 10 else 1}f}"
             cells = [name, f"{100 * ratio:g} %", f"{group[0]['vectors']} of {group[0]['vectors_full']}"]

@@ -143,13 +143,17 @@ def cell(folder: Path | None, name: str, contestant: str, seed: int) -> dict[str
 
 def records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, the last one of each cell."""
-    return list({(r["set"], r["contestant"], r["seed"]): r for r in journal.read(path)}.values())
+    return list({_key(r): r for r in journal.read(path)}.values())
+
+
+def _key(record: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(record[k] for k in ("set", "contestant", "seed", "goal", "folds"))
 
 
 def measure(args: argparse.Namespace) -> None:
-    have = set() if args.again else {(r["set"], r["contestant"], r["seed"]) for r in records(RECORDS)}
+    have = set() if args.again else {_key(r) for r in records(RECORDS)}
     for seed, name, contestant in itertools.product(args.seeds, args.sets, CONTESTANTS):
-        if (name, contestant, seed) in have:
+        if (name, contestant, seed, GOALS[name], FOLDS.get(name)) in have:
             continue
         record = cell(args.data, name, contestant, seed)
         journal.append(RECORDS, record)

@@ -114,15 +114,15 @@ def _path(
     return find(gram, C, m, total=total)
 
 
-def scaling_cell(folder: Path, method: str, n_sv: int, m: int, device: str, threads: int) -> dict[str, Any]:
-    """Select m of n_sv vectors on a device once it is warm, and return the record."""
+def scaling_cell(folder: Path, method: str, n_sv: int, m: int, device: str, _: int) -> dict[str, Any]:
+    """Select m of n_sv vectors on a device once it is warm, and return the record; threads are the process's."""
     kernel, S, y = _equation_9(folder, n_sv)
     backend = Backend.of(device)
     _path(kernel, S[:1000], y[:1000], 10, method, backend, AMPLE)
     record: dict[str, Any] = {"part": "scaling", "method": method, "n_sv": n_sv, "m": m, "device": device}
     with stopwatch(record, "seconds"):
         path = _path(kernel, S, y, m, method, backend, AMPLE)
-    return record | {"vectors": len(path.order), "status": path.status.name, "threads": threads}
+    return record | {"vectors": len(path.order), "status": path.status.name}
 
 
 def _equation_7(kernel: Kernel, S: np.ndarray, y: np.ndarray, V: np.ndarray) -> float:

@@ -15,6 +15,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
 from problems import problem_of
+from svmpress import rehearsal
 from svmpress.auto import Auto, _Run
 from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
@@ -286,9 +287,44 @@ def test_easy_classes_get_one_output_each_where_that_is_no_worse():
     assert result.model.n_outputs == 6
     assert result.model.expansion.multiply_adds == 12 * (4 + 6)
     assert np.mean(result.model.predict(X) == y) > 0.99
-    assert result.notes[-1] == "classes are fitted, not the source's values; 6 outputs do for 15"
+    assert any(n.startswith("classes are fitted") and n.endswith("; 6 outputs do for 15") for n in result.notes)
     dag = svmpress.from_estimator(svc).with_decoder(PairDAG(svc.classes_))
     assert np.mean(svmpress.compress(dag, X, y, vectors=12).model.predict(X) == y) > 0.99
+
+
+def test_classes_win_where_the_source_learned_the_noise_by_heart():
+    def blobs(n, seed):
+        X, y = make_blobs(n, centers=[[0, 0], [2, 0], [1, 2], [3, 2]], cluster_std=1.0, random_state=seed)
+        return X, y
+
+    X, y = blobs(800, 0)
+    svc = SVC(C=1000, gamma=10).fit(X, y)
+    result = svmpress.compress(svc, X, y, vectors=20)
+    assert result.model.n_outputs == 4
+    assert any(n.startswith("classes are fitted") for n in result.notes)
+    assert lost(svc, result.model, *blobs(4000, 1)) < -0.05
+
+
+def test_classes_are_no_targets_where_functions_have_no_norm():
+    X, y = make_blobs(400, centers=4, cluster_std=1.5, random_state=0)
+    svc = SVC(kernel="sigmoid", gamma=0.01).fit(X / 3, y)
+    result = svmpress.compress(svc, X / 3, y, vectors=10)
+    assert result.model.n_outputs == 6
+    assert not any("classes" in note for note in result.notes)
+
+
+def test_a_rehearsal_on_few_of_the_rows_does_not_speak_for_classes(monkeypatch):
+    X, y = make_blobs(600, centers=4, cluster_std=1.2, random_state=0)
+    problem = problem_of(SVC(gamma=0.1).fit(X, y), X, y)
+    trusted = _Run(problem, 10, None, None)
+    trusted._search()
+    assert any("classes as targets" in note for note in trusted.notes)
+    monkeypatch.setattr(rehearsal, "_MANY_ROWS", 100)
+    monkeypatch.setattr(rehearsal, "_PART", 10)
+    weak = _Run(problem, 10, None, None)
+    assert weak._search().copies
+    assert any("trained on 100 rows" in note for note in weak.notes)
+    assert not any("classes as targets" in note for note in weak.notes)
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -135,8 +135,17 @@ def test_arguments_are_left_alone(kernel, backend, sparse_rows, V, G):
         np.testing.assert_array_equal(to_numpy(a), b)
 
 
+def test_not_every_polynomial_is_positive_definite():
+    assert Polynomial(gamma=1.0, coef0=1.0, degree=2).definite
+    assert not Polynomial(gamma=1.0, coef0=-1.0, degree=2).definite
+    assert not Polynomial(gamma=1.0, coef0=1.0, degree=2.5).definite
+    assert not Sigmoid().definite
+    line = np.array([[1.0], [2.0]])
+    assert np.linalg.eigvalsh(Polynomial(gamma=1.0, coef0=-1.0, degree=2).gram(line, line))[0] < 0
+
+
 @given(scale=st.floats(-3, 3), seed=st.integers(0, 99))
-@pytest.mark.parametrize("name", ["linear", "rbf", "laplacian", "chi2"])
+@pytest.mark.parametrize("name", sorted(name for name in KERNELS if conformance_kernel(name).definite))
 def test_positive_definite_kernels_have_no_negative_eigenvalue(name, scale, seed):
     X = np.random.default_rng(seed).uniform(size=(8, 3)) * 10.0**scale
     w = np.linalg.eigvalsh(conformance_kernel(name).gram(X, X))

@@ -11,9 +11,6 @@ from svmpress.losses import MarginObjective, sides_of
 from svmpress.objective import Parameters
 from test_objective import numerical_gradient
 
-ALL = slice(None)
-
-
 N_CLASSES, OUTPUTS = 4, 6
 
 

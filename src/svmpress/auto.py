@@ -129,7 +129,7 @@ class _Run:
     notes: list[str] = field(default_factory=list)
     trusted: bool = True
     """Whether the rehearsal saw most of the rows. An SVM that saw few is a poor thing to copy, and no measure for what
-    copying the source is worth: then nothing else is done, and finishes on its margins win near ties."""
+    copying the source is worth: then classes are no targets, and finishes on its margins win near ties."""
     example: Verdict | None = None
     """What the judge says of the rehearsed SVM itself."""
 
@@ -186,27 +186,37 @@ class _Run:
         start = self._best_start(scene, judge, setting)
         if judge is None:
             return _Choice(start.fit.vectors, start.fit.kernel, setting)
-        best, choice = self._better_way(scene, judge, start, setting)
-        if not choice.copies:
-            instead = f"; {best.fit.coef.shape[1]} outputs do for {self.n_outputs}" if scene.n_classes > 2 else ""
-            self.notes.append(f"classes are fitted, not the source's values{instead}")
+        _, choice = self._better_way(scene, judge, start, setting)
         return choice
 
     def _better_way(self, scene: Scene, judge: Judge, start: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
-        by_labels = self._following_labels(scene.by_labels(), judge, start) if self._may_follow_labels(scene) else None
-        if by_labels is None:
+        of_labels = scene.by_labels() if self._may_follow_labels(scene) else None
+        first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
+        if of_labels is None or first is None:
             return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
-        labels = self._finished(scene.by_labels(), judge, start, *by_labels)
-        if self._beyond_copies(labels[0], start):
-            return labels
+        fewer = of_labels.targets.shape[1] < self.n_outputs
+        instead = f"; {of_labels.targets.shape[1]} outputs do for {self.n_outputs}" if fewer else ""
+        if self._beyond_copies(first[0], start):
+            self.notes.append(f"classes are fitted, not the source's values {first[0].against(start)}{instead}")
+            return self._finished(of_labels, judge, start, *first)
+        self.notes.append("the source's values as targets:")
         best, setting = self._best_setting(scene, judge, start, setting)
-        if labels[0].gain_over(best) > _CLEAR:
-            return labels
-        copied = self._finished(scene, judge, start, best, setting)
-        lead = labels[0].gain_over(copied[0])
+        lead = first[0].gain_over(best)
+        copied = None if lead > _CLEAR else self._finished(scene, judge, start, best, setting)
+        if copied is not None and lead < -_CLEAR:
+            self.notes.append(f"the source's values are fitted, not classes {best.against(first[0])}")
+            return copied
+        self.notes.append("classes as targets:")
+        labels = self._finished(of_labels, judge, start, *first)
+        rival = best if copied is None else copied[0]
+        lead = labels[0].gain_over(rival)
         # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
-        return labels if (lead >= 0 if scene.n_classes > 2 else lead > _HELPS) else copied
+        if copied is None or (lead >= 0 if fewer else lead > _HELPS):
+            self.notes.append(f"classes are fitted, not the source's values {labels[0].against(rival)}{instead}")
+            return labels
+        self.notes.append(f"the source's values are fitted, not classes {rival.against(labels[0])}")
+        return copied
 
     def _beyond_copies(self, labels: _Tried, start: _Tried) -> bool:
         """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
@@ -295,12 +305,14 @@ class _Run:
         self.notes.append(f"started from {best} (scores after {steps} steps: {scores})")
         return tried[best]
 
-    def _following_labels(self, scene: Scene, judge: Judge, start: _Tried) -> tuple[_Tried, Setting] | None:
-        """Return a first fit to labels and the best setting for it; nothing if it is far behind the copy."""
-        steps = self._steps(0.03, scene, Setting(norm=_NORM), 5, 60)
+    def _following_labels(
+        self, scene: Scene, judge: Judge, start: _Tried, plain: Setting
+    ) -> tuple[_Tried, Setting] | None:
+        """Return a first fit to labels and the best setting for it; nothing if it is clearly behind the copy."""
+        steps = self._steps(0.03, scene, replace(plain, norm=_NORM), 5, 60)
 
         def tried(power: int) -> tuple[_Tried, Setting]:
-            setting = Setting(norm=_NORM * _NORM_FACTOR**power)
+            setting = replace(plain, norm=_NORM * _NORM_FACTOR**power)
             return self._continued(scene, judge, start, setting, steps), setting
 
         ways = [tried(0), tried(1)]
@@ -317,7 +329,10 @@ class _Run:
         scores = ", ".join(f"{s.norm:.2g}: {t.score:.4f}" for t, s in ways)
         self.notes.append(f"classes as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
         best, setting = self._best_setting(scene, judge, best, setting)
-        return None if start.gain_over(best) > _CLEAR else (best, setting)
+        if start.gain_over(best) > _CLEAR:
+            self.notes.append(f"classes as targets: not used {best.against(start)}")
+            return None
+        return best, setting
 
     def _best_setting(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, Setting]:
         """Try one change of setting after the other, against as many steps without it, from the same vectors."""
@@ -376,7 +391,9 @@ class _Run:
         else:
             choice = _Choice(best.fit.vectors, best.fit.kernel, setting, steps=top.steps - best.steps)
         before = top.score
-        for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4] if scene.copies else []):
+        if not scene.copies:  # what holds labels back is the norm, which has been chosen
+            return top, choice
+        for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
             other = self._continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
             if other.gain_over(top) > _CLEAR:
                 top, choice = other, replace(choice, ridge=float(ridge))

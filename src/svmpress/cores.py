@@ -43,7 +43,7 @@ def _blas() -> ThreadpoolController:
 @lru_cache(maxsize=1)
 def _blas_of_scipy() -> ThreadpoolController:
     """Return the control of a BLAS that came with SciPy and serves nobody else; of nothing where there is none."""
-    package = Path(scipy.__file__).parent
+    package = Path(scipy.__file__).resolve().parent
     homes = (package, package.with_name("scipy.libs"))
     own = [info["filepath"] for info in _blas().info() if any(Path(info["filepath"]).is_relative_to(h) for h in homes)]
     return _blas().select(filepath=own)

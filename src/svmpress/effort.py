@@ -17,7 +17,7 @@ from svmpress.model import KernelModel
 from svmpress.scene import Scene, Setting, heard_outputs
 
 _MOST_WORK = 6e12
-"""Floating-point operations of one compression: some three minutes on two cores."""
+"""Floating-point operations of one compression, with few vectors: some three minutes on two cores."""
 _LEAST_WORK = 2e10
 _MANY, _MORE = 500, 4.0
 """Vectors from which on the work grows with the square of their number, and by what at most: a step costs so much
@@ -79,7 +79,8 @@ class Effort:
             solve = outputs * (solve + 4 * np.sqrt(2 * outputs) * m * m)
         if setting.relevance < 1:  # most outputs hear of some rows only
             heard = heard_outputs(outputs)
-        return self.margins(n, heard) + n * m * m + solve
+        between = m * m * (4.0 * self.n_features + 200) if setting.norm else 0.0  # vectors are dense
+        return self.margins(n, heard) + n * m * m + solve + between
 
     def margins(self, n: int, heard: float) -> float:
         """Return the operations of one evaluation without a solve, if this many outputs hear of a row."""

@@ -49,9 +49,6 @@ class Kernel(ABC):
     """Whether another gamma makes other functions; where it only scales the vectors there is nothing to learn."""
     bounded: ClassVar[bool] = True
     """Whether values stay within [-1, 1], so that no vector's column outgrows the others'."""
-    definite: ClassVar[bool] = True
-    """Whether every Gram matrix is positive semi-definite, so that functions have a norm (of polynomials: as they are
-    used, with c₀ >= 0 and whole degrees)."""
 
     def __post_init__(self) -> None:
         for key, value in self.params.items():
@@ -66,6 +63,11 @@ class Kernel(ABC):
     def params(self) -> dict[str, float]:
         """The parameters by name."""
         return asdict(self)
+
+    @property
+    def definite(self) -> bool:
+        """Whether every Gram matrix is positive semi-definite, so that functions have a norm."""
+        return True
 
     @property
     def has_width(self) -> bool:
@@ -140,6 +142,10 @@ class Polynomial(_Projection):
     def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102
         return self._affine(X, V) ** self.degree
 
+    @property
+    def definite(self) -> bool:  # noqa: D102
+        return self.coef0 >= 0 and float(self.degree).is_integer()
+
     def _slope(self, X: Rows, V: Array, K: Array) -> Array:
         if self.degree == 0:
             return namespace(K).zeros_like(K)
@@ -151,7 +157,10 @@ class Sigmoid(_Projection):
     """``k(x, v) = tanh(γ x·v + c₀)``."""
 
     name: ClassVar[str] = "sigmoid"
-    definite: ClassVar[bool] = False
+
+    @property
+    def definite(self) -> bool:  # noqa: D102
+        return False
 
     def gram(self, X: Rows, V: Rows) -> Array:  # noqa: D102
         S = self._affine(X, V)

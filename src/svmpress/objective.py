@@ -5,7 +5,7 @@ kernel. Two ways to score them against rows X (n, d):
 
 :class:`ExpansionObjective`
     ``L(V, A, b, γ) = Σ_i ℓ(F_i)`` with ``F = k(X, V) A + b`` for any loss ℓ of decision values: the squared error
-    against the source (equation 10 of the paper) or a loss that knows labels (:mod:`svmpress.losses`).
+    against the source (equation 10 of the paper), or another.
 
 :class:`ProjectedError`
     The squared error with the best A and b for these V put in: *variable projection*. For fixed V they solve a
@@ -170,7 +170,7 @@ class ProjectedError:
         Fixed intercepts; by default they are solved for.
     ridge : float
     norm : float
-        ``ν`` in terms of the mean of k(v, v) at ``start``. The kernel should be definite.
+        ``ν`` in terms of the mean of k(x, x). The kernel must be definite.
     max_bytes : int, optional
         Memory for what is kept of the kernel matrix between the two passes.
     """
@@ -202,7 +202,8 @@ class ProjectedError:
         self.uniform = bool(np.ptp(W, axis=1).max() == 0)
         self.groups = groups_of(targets, sizes, W, thin)
         every = [part.spread(part.weights) for group in self.groups for part in group.listeners]
-        self._norm = norm and norm * float(self._xp.mean(self._xp.linalg.diagonal(kernel.gram(start, start))))
+        some = arrays.take(rows, slice(0, n, max(1, n // 100)))
+        self._norm = norm and norm * float(np.diagonal(arrays.to_numpy(kernel.gram(some, some))).mean())
         if self._norm:  # K(V, V) joins the Gram matrices, like one more group
             every.append(self._here(np.full(self.n_outputs, self._norm)))
         self._W = self._xp.stack(every)  # (parts, M)

@@ -24,9 +24,9 @@ from svmpress.kernels import Kernel
 from svmpress.model import KernelModel
 from svmpress.problem import Problem
 
-_MANY_ROWS, _PART = 10_000, 3
-"""Rows that a rehearsal is content with, unless they are less than one in so many: training grows with the square of
-their number, and takes at most a ninth of what the source took."""
+_MANY_ROWS, _PART, _MOST_ROWS = 10_000, 3, 30_000
+"""Rows that a rehearsal is content with, unless they are less than one in so many, and the most it may have: training
+grows with the square of their number."""
 _ALIKE = 0.9
 _KERNELS = ("rbf", "poly", "sigmoid", "linear")
 
@@ -39,7 +39,7 @@ def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
     problem : Problem
         With rows.
     rows : (k,)
-        Positions of the rows to train on, of which 10,000 are used, or a third if that is more.
+        Positions of the rows to train on, of which 10,000 are used, or a third if that is more, up to 30,000.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
     kernel = _sklearn_kernel(source.kernel)
     if problem.y is None or problem.rows is None or not known or kernel is None:
         return None
-    most = max(_MANY_ROWS, len(rows) // _PART)
+    most = max(_MANY_ROWS, min(len(rows) // _PART, _MOST_ROWS))
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(problem.seed).permutation(rows)[:most])
     X, y = arrays.take(problem.rows, rows), problem.y[rows]

@@ -43,7 +43,7 @@ from svmpress import arrays
 from svmpress.arrays import Floats, Rows
 from svmpress.errors import InputError
 from svmpress.hinge import fit_squared_hinge
-from svmpress.kernels import Kernel, Sigmoid
+from svmpress.kernels import Kernel
 from svmpress.model import KernelExpansion
 
 _FINALISTS = 5
@@ -132,8 +132,8 @@ def reduced_svm(
         raise InputError(f"sizes must ascend from at least 1, not {list(sizes)}")
     if pool < 1 or fresh < 1 or growth <= 1:
         raise InputError("pool and fresh must be at least 1, and growth above 1")
-    if isinstance(kernel, Sigmoid):
-        raise InputError("Reduced-SVM needs a positive definite kernel, which the sigmoid is not")
+    if not kernel.definite:
+        raise InputError(f"Reduced-SVM needs a positive definite kernel, which this {kernel.name} kernel is not")
     if Y.shape[0] != X.shape[0] or not np.isin(Y, (-1.0, 0.0, 1.0)).all():
         raise InputError(f"Y must hold -1, 0 or +1 for each of {X.shape[0]} rows")
     path = _Path(kernel, X, Y, C, pool, fresh, np.random.default_rng(seed), max_bytes)
