@@ -325,11 +325,9 @@ class _Run:
             ways.append(tried(power))
             if ways[-1][0].score <= before[0].score:
                 break
-        top = max((fit for fit, _ in ways), key=lambda fit: fit.score)
-        # of weights that the judge cannot tell apart the largest: what is smooth carries over
-        best, setting = max((way for way in ways if top.gain_over(way[0]) <= _HELPS), key=lambda way: way[1].norm)
+        best, setting = max(ways, key=lambda way: way[0].score)
         scores = ", ".join(f"{s.norm:.2g}: {t.score:.4f}" for t, s in ways)
-        self.notes.append(f"classes as targets, with the norm's weight {setting.norm:.2g} ({scores})")
+        self.notes.append(f"classes as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
         best, setting = self._best_setting(scene, judge, best, setting)
         if start.gain_over(best) > _CLEAR:
             self.notes.append(f"classes as targets: not used {best.against(start)}")
