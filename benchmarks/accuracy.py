@@ -164,7 +164,7 @@ def main() -> None:
         measure(args)
     found = records(RECORDS)
     print(table(found))
-    PAGE.write_text(page(found, {r["set"]: r["seconds"] for r in journal.read(TUNING)}))
+    PAGE.write_text(page(found, {r["set"]: r for r in journal.read(TUNING)}))
 
 
 if __name__ == "__main__":

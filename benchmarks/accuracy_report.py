@@ -17,8 +17,10 @@ TARGETS: dict[str, dict[float, float]] = {
 """Points of accuracy (for california of R², times 100) that may be lost, by share of vectors."""
 TUNING = 27 * (2 / 3) ** 2
 """Trainings that a grid of 9 cells and 3 folds costs, in units of one on all rows, if time grows with their square."""
-Tuning = dict[str, float]
-"""Seconds that tuning took, by set, where that was measured."""
+Tuning = dict[str, dict[str, Any]]
+"""The records of tuning, by set, where that was measured."""
+BUSY = 1.5
+"""Load of the machine from which on it was not left alone."""
 
 Records = list[dict[str, Any]]
 
@@ -82,7 +84,8 @@ def _cost_table(groups: dict[tuple[str, float, str, str], Records], measured: Tu
             timed = [r for r in group if not r.get("elsewhere")]
             tuning = f"~{TUNING * _mean(timed or group, 'train_seconds'):.0f}"
             if name in measured:
-                tuning = f"{measured[name]:.{0 if measured[name] > 10 else 1}f}"
+                took, load = measured[name]["seconds"], measured[name]["load"]
+                tuning = f"{took:.{0 if took > 10 else 1}f}{' (busy)' if load > BUSY else ''}"
             cells = [name, f"{100 * ratio:g} %", f"{group[0]['vectors']} of {group[0]['vectors_full']}"]
             cells += [
                 "/".join(str(o) for o in sorted({r["outputs"] for r in group})),
@@ -128,8 +131,8 @@ def page(records: Records, measured: Tuning) -> str:
             f"{'/'.join(str(t) for t in threads)} threads; *tuning the source* is what scikit-learn's `GridSearchCV`",
             "takes for 9 cells and 3 folds with its other arguments left alone (`benchmarks/tuning.py`, same machine;",
             "with ~: not measured, but estimated as 27 trainings on two thirds of the rows, in a time that grows with",
-            "the square of their number, without scoring). Peak memory is that of the whole process, data and source",
-            "included. Seconds and memory are of the cells that ran on one quiet machine; of the others, from a loaded",
+            "the square of their number, without scoring; *busy*: another process ran beside it).",
+            "Peak memory is that of the whole process, data and source included. Seconds and memory are of the cells that ran on one quiet machine; of the others, from a loaded",
             "one, only scores are used, and seconds marked GPU are from there.",
             "",
             *_cost_table(groups, measured),

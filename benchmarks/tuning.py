@@ -1,6 +1,7 @@
 """What a plain user spends on tuning the source: scikit-learn's grid search of 9 cells and 3 folds, as it comes.
 
     python benchmarks/tuning.py --data DIR [--sets ...]          appends records; sets that have one are not run again
+    python benchmarks/tuning.py --data DIR --again               all the same
 
 ``GridSearchCV(SVC(cache_size=1500), {"C": [...], "gamma": [...]}, cv=3).fit(X, y)``, the rest left alone: one process,
 every cell trained on two thirds of the rows and scored on the third, and the best one trained again on all. The grid is
@@ -53,8 +54,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with the NPZ files")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=[name for name in SETS if name != "mnist"])
+    parser.add_argument("--again", action="store_true", help="run sets that have a record, too")
     args = parser.parse_args()
-    have = {r["set"] for r in journal.read(RECORDS)}
+    have = set() if args.again else {r["set"] for r in journal.read(RECORDS)}
     for name in tqdm([name for name in args.sets if name not in have], unit="set", file=sys.stderr):
         journal.append(RECORDS, measure(args.data, name))
 
