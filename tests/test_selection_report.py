@@ -51,6 +51,17 @@ def test_cost_is_shown_by_size_and_what_was_not_run_is_said(report):
     assert "Not run yet." in page
 
 
+def test_threads_and_devices_are_set_against_one_thread(report):
+    cell = {"part": "scaling", "method": "LARS", "n_sv": 5000, "m": 20, "vectors": 20, "remark": "a toy"}
+    places = [("cpu", 1, 8.0), ("cpu", 4, 4.0), ("cuda", 1, 0.5)]
+    records = [SHARED | cell | {"device": d, "threads": t, "seconds_wall": wall} for d, t, wall in places]
+    page = report.page(records)
+    assert "| n_sv | m |  | 1 thread | 4 threads | GPU |" in page
+    assert "| 5,000 | 20 | LARS | 8.00 | 4.00 (2.0 times) | 0.50 (16.0 times) |" in page
+    assert "Measured on a toy." in page
+    assert "many cores" not in report.page(starts(0.5, 0.5))
+
+
 def test_a_start_that_helps_is_worth_its_place(report):
     page = report.page([*starts(0.5, 0.5, "magic"), *starts(0.4, 0.5, "letters")])
     assert "| the best of k-means, LARS |  |  | +1.00 |" in page
@@ -83,6 +94,6 @@ def test_reduced_svm_is_compared_where_it_was_run(report):
 @pytest.mark.skipif(not RECORDS.exists(), reason="no run of benchmarks/selection.py has been recorded")
 def test_the_page_is_made_from_the_records(report):
     lines = RECORDS.read_text(encoding="utf-8").splitlines()
-    cells = ("part", "method", "set", "ratio", "seed", "n_sv", "m")
+    cells = ("part", "method", "set", "ratio", "seed", "n_sv", "m", "device", "threads")
     last = {tuple(r.get(k) for k in cells): r for r in map(json.loads, lines)}
     assert (ROOT / "docs" / "selection.md").read_text(encoding="utf-8") == report.page(list(last.values()))
