@@ -186,8 +186,7 @@ class _Run:
         start = self._best_start(scene, judge, setting)
         if judge is None:
             return _Choice(start.fit.vectors, start.fit.kernel, setting)
-        _, choice = self._better_way(scene, judge, start, setting)
-        return choice
+        return self._better_way(scene, judge, start, setting)[1]
 
     def _better_way(self, scene: Scene, judge: Judge, start: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""

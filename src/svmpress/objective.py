@@ -202,9 +202,10 @@ class ProjectedError:
         self.uniform = bool(np.ptp(W, axis=1).max() == 0)
         self.groups = groups_of(targets, sizes, W, thin)
         every = [part.spread(part.weights) for group in self.groups for part in group.listeners]
-        some = arrays.take(rows, slice(0, n, max(1, n // 100)))
-        self._norm = norm and norm * float(np.diagonal(arrays.to_numpy(kernel.gram(some, some))).mean())
-        if self._norm:  # K(V, V) joins the Gram matrices, like one more group
+        self._norm = 0.0
+        if norm:  # K(V, V) joins the Gram matrices, like one more group
+            some = arrays.take(rows, slice(0, n, max(1, n // 100)))
+            self._norm = norm * float(np.diagonal(arrays.to_numpy(kernel.gram(some, some))).mean())
             every.append(self._here(np.full(self.n_outputs, self._norm)))
         self._W = self._xp.stack(every)  # (parts, M)
         self._large = len(self.groups) > 1 and n * start.shape[0] > WORTH_THREADS
