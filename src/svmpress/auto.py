@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from svmpress import arrays
 from svmpress.arrays import Floats, Rows
 from svmpress.cores import one_blas_thread
-from svmpress.decoders import PairDAG, PairVote, class_pairs, pair_mask
+from svmpress.decoders import PairDAG, PairVote, pair_mask
 from svmpress.effort import Effort
 from svmpress.kernels import Kernel
 from svmpress.model import KernelExpansion
@@ -41,6 +41,7 @@ from svmpress.scene import Finish, Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
+from svmpress.support import class_parts, training_labels
 
 _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
@@ -52,6 +53,7 @@ descent, before the other is given up; and one way before the other is not even 
 _NORM, _NORM_FACTOR, _MOST_NORMS = 0.1, 10**0.5, 5
 """Labels are no function of the rows: how closely they may be followed is for the judge to say. The weight of the norm
 to begin with (that of an SVM's is 1 / 2C); by what to change it; and how far at most."""
+_LEAST_FINISH = 3
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
 _FEW_ROWS = 50
@@ -136,6 +138,10 @@ class _Run:
     def __post_init__(self) -> None:
         source = self.problem.source
         self.rows: Rows = self.problem.rows if self.problem.rows is not None else source.expansion.vectors
+        labels = training_labels(source) if self.problem.rows is None else None
+        if labels is not None:
+            self.problem = replace(self.problem, y=labels)
+            self.notes.append("the support vectors are nearly all of the training rows; their classes are taken as y")
         self.n_outputs = source.expansion.n_outputs
         self.mask = self._libsvm_mask() if self.problem.layout == "libsvm" else None
         self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
@@ -147,11 +153,7 @@ class _Run:
         if not isinstance(decoder, PairVote | PairDAG):
             return None
         n_classes = decoder.n_classes
-        used = np.zeros((source.n_vectors, n_classes))
-        for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
-            used[:, i] += np.maximum(source.coef[:, p], 0)
-            used[:, j] += np.maximum(-source.coef[:, p], 0)
-        have = np.bincount(used.argmax(axis=1), minlength=n_classes)
+        have = np.bincount(class_parts(source.coef, n_classes).argmax(axis=1), minlength=n_classes)
         self.owner = np.repeat(np.arange(n_classes), share(self.m, have))
         return pair_mask(self.owner, n_classes)
 
@@ -405,7 +407,7 @@ class _Run:
         if not scene.finishes:
             return best, choice
         cost = self.effort.finish(scene)
-        first = self.effort.steps(0.01, cost, 3, 25)
+        first = self.effort.steps(0.01, cost, _LEAST_FINISH, max(25, _LEAST_FINISH))
         top, chosen, tried = best, choice, []
         for how in scene.finishes:
             at, done, way = best.fit, 0, []

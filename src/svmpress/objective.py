@@ -338,18 +338,14 @@ class ProjectedError:
 
     def _solve(self, grams: Array, R: Array) -> tuple[Array, Array]:
         """Return A (m, M) and b (M,) from the groups' Gram matrices, (g, m+1, m+1), and the moments, (m+1, M)."""
-        xp, size = self._xp, grams.shape[1]
-        everything = np.arange(size)
-        if self.mask is None and self.uniform:
-            N = xp.sum(grams * self._W[:, 0][:, None, None], axis=0)
-            return self._split(self._solve_one(N, R, self._ridge[:, 0], everything))
-        if self.mask is None:
+        if self.mask is not None:
+            return self._split(self._solve_masked(grams, R, self.mask))
+        if not self.uniform:
             return self._split(self._solve_weighted(grams, R))
-        columns = []
-        for p in range(self.n_outputs):
-            active = np.append(np.flatnonzero(self.mask[:, p]), size - 1)
-            columns.append(self._solve_one(self._part(grams, p, active), R[:, p : p + 1], self._ridge[:, p], active))
-        return self._split(xp.concat(columns, axis=1))
+        N, ridge = self._xp.sum(grams * self._W[:, 0][:, None, None], axis=0), np.append(self._ridge[:, 0], 0.0)
+        if self.fixed is None:
+            return self._split(self._solve_ridged(N, R, ridge))
+        return self._solve_ridged(N[:-1, :-1], R[:-1, :], ridge[:-1]), self.fixed
 
     def _solve_weighted(self, grams: Array, R: Array) -> Array:
         """Return the solution of every output's own weighted system, (m+1, M), for a few outputs at a time."""
@@ -376,30 +372,56 @@ class ProjectedError:
         solution = xp.concat(self._each(solved, range(0, self.n_outputs, together)), axis=1)
         return solution if self.fixed is None else xp.concat([solution, self.fixed[None, :]])
 
-    def _part(self, grams: Array, p: int, active: NDArray[np.intp]) -> Array:
-        """Return the weighted sum of Gram matrices for an output, at the rows and columns of its active unknowns."""
-        xp = self._xp
-        some = xp.asarray(active, device=self._device)
-        parts = xp.take(xp.take(grams, some, axis=1), some, axis=2)
-        return xp.reshape(xp.matmul(self._W[:, p], xp.reshape(parts, (grams.shape[0], -1))), (len(active), -1))
+    def _solve_masked(self, grams: Array, R: Array, mask: NDArray[np.bool_]) -> Array:
+        """Return the solution of every output's system in its own unknowns, (m+1, M), for a few outputs at a time.
+
+        Systems are filled up to the size of the largest with unknowns of no account. Most outputs weigh most groups
+        alike, so each system is that of the usual weights and what differs from it.
+        """
+        xp, size, M = self._xp, grams.shape[1], self.n_outputs
+        free = np.vstack([mask, np.full((1, M), self.fixed is None)])
+        counts = free.sum(axis=0)
+        k = max(1, int(counts.max()))
+        order = np.argsort(~free, axis=0, kind="stable")[:k].T  # (M, k): what is solved for comes first
+        real = np.arange(k) < counts[:, None]
+        place = np.where(free, np.cumsum(free, axis=0) - 1, k).T  # (M, m+1): where in its system, or behind it
+        penalty = np.where(real, np.take_along_axis(np.vstack([self._ridge, np.zeros(M)]).T, order, axis=1), 1.0)
+        W = arrays.to_numpy(self._W)
+        usual = np.median(W, axis=1)
+        apart = (W - usual[:, None]).T  # (M, g)
+        n_apart = int(np.count_nonzero(apart, axis=1).max())
+        other = np.argsort(apart == 0, axis=1, kind="stable")[:, :n_apart]
+        flat = xp.reshape(grams, (grams.shape[0], -1))
+        common, flat, sides = xp.matmul(self._here(usual), flat), xp.reshape(flat, (-1,)), xp.reshape(R.T, (-1,))
+        together = max(1, min(_STACK_BYTES // (8 * k * k), -(-M // 4)))
+
+        def solved(first: int) -> Array:
+            which = np.arange(first, min(first + together, M))
+            at, counted = order[which], self._here(real[which])
+            cells = at[:, :, None] * size + at[:, None, :]
+            N = self._picked(common, cells)
+            for group in other[which].T:
+                more = self._here(apart[which, group])[:, None, None]
+                N += more * self._picked(flat, group[:, None, None] * size**2 + cells)
+            N *= counted[:, :, None]
+            N *= counted[:, None, :]
+            of_each = self._picked(sides, which[:, None] * size + at) * counted
+            x = self._solve_ridged(N, of_each[:, :, None], penalty[which])[:, :, 0]
+            padded = xp.concat([x, xp.zeros_like(x[:, :1])], axis=1)
+            return self._picked(xp.reshape(padded, (-1,)), (which - first)[:, None] * (k + 1) + place[which]).T
+
+        solution = xp.concat(self._each(solved, range(0, M, together)), axis=1)
+        return solution if self.fixed is None else xp.concat([solution[:-1, :], self.fixed[None, :]])
+
+    def _picked(self, flat: Array, positions: NDArray[np.intp]) -> Array:
+        """Return the elements of a vector at these positions, in their shape."""
+        where = self._xp.asarray(positions.ravel(), device=self._device)
+        return self._xp.reshape(self._xp.take(flat, where, axis=0), positions.shape)
 
     def _split(self, solution: Array) -> tuple[Array, Array]:
         if self.fixed is not None:
             return solution[:-1, :], self.fixed
         return solution[:-1, :], solution[-1, :]
-
-    def _solve_one(self, N: Array, R: Array, ridge: Floats, active: NDArray[np.intp]) -> Array:
-        """Solve the ridged system of the active unknowns, of which the last is the intercept; the others are 0."""
-        xp, size = self._xp, R.shape[0]
-        if self.fixed is not None:
-            active, N = active[:-1], N[:-1, :-1]
-        some = xp.asarray(active, device=self._device)
-        x = self._solve_ridged(N, xp.take(R, some, axis=0), np.append(ridge, 0.0)[active])
-        if len(active) == size:
-            return x
-        place = np.zeros((size, len(active)))
-        place[active, np.arange(len(active))] = 1.0
-        return xp.matmul(self._here(place), x)
 
     def _solve_ridged(self, N: Array, R: Array, ridge: Floats) -> Array:
         """Solve ``(N + diag(ridge)) x = R``, (k, k), (k, M) and (k,), or a stack of such systems."""
