@@ -28,7 +28,7 @@ LAYERS = [
     {"losses"},
     {"refine"},
     {"problem"},
-    {"scoring", "rehearsal", "scene"},
+    {"scoring", "support", "rehearsal", "scene"},
     {"effort"},
     {"auto", "paper", "reduced_set", "sizing"},
     {"compression"},

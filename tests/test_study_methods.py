@@ -20,7 +20,7 @@ from svmpress.model import KernelExpansion, KernelModel
 from svmpress.paper import LarsSVM, Paper
 from svmpress.reduced_set import RkhsDistance
 from svmpress.study.costs import built, file_bytes, merged, row_width
-from svmpress.study.methods import METHODS, Compressed, LarsPath, ReducedSVM
+from svmpress.study.methods import METHODS, Compressed, LarsPath, ReducedSVM, on_device
 from svmpress.study.peers import NystroemSVC, Refit, SubsampleSVC
 from svmpress.study.task import NotApplicable, StudyMethod, Task
 
@@ -357,3 +357,10 @@ def test_without_dlib_the_extra_is_named(flat, monkeypatch):
     monkeypatch.setitem(sys.modules, "dlib", None)
     with pytest.raises(MissingExtraError, match=r"dlib-bin.*svmpress\[study\]"):
         answers(METHODS["dlib"], flat)
+
+
+def test_a_device_is_for_what_svmpress_compresses():
+    moved = on_device(METHODS, "cuda:1")
+    assert {name for name in METHODS if moved[name] != METHODS[name]} == {"cvm", "auto", "auto-libsvm"}
+    assert moved["auto"].device == "cuda:1"
+    assert on_device(METHODS, "cpu") == METHODS

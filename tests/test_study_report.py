@@ -220,14 +220,14 @@ def test_revisions_are_named(records):
 
 
 def test_times_of_different_machines_are_not_compared(records):
-    small = replace(records.runs[0], cores=2, jobs=1, predictor="compiled C")
+    small = replace(records.runs[0], cores=2, jobs=1, predictor="compiled C", device="cuda")
     (ours, theirs) = ([c for c in records.cells.values() if (c.method == "auto") == here] for here in (True, False))
     mixed = Records.of([*records.runs, *records.sets.values(), *theirs, small, *ours])
     text = page(mixed)
     about = section(text, "What was run")
     assert "times of cells from different machines are not comparable:" in about
-    assert f"| 2 | 1 | 1 | compiled C | {len(ours)} |" in about
-    assert "| 16 | 16 | 1 | NumPy |" in about
+    assert f"| 2 | 1 | 1 | cuda | compiled C | {len(ours)} |" in about
+    assert "| 16 | 16 | 1 | cpu | NumPy |" in about
     assert "on 16, 2 cores" not in about
     losses = section(text, "Where svmpress loses")
     assert "0 of 0 models of other methods (on the same machine)" in losses

@@ -180,7 +180,7 @@ def test_old_records_are_read_and_lack_the_new_fields(tmp_path):
     assert (found.runs[0].code, found.sets["magic"].digest) == (None, None)
     (cell,) = found.cells.values()
     assert (cell.code, cell.needs) == (None, None)
-    assert found.machines[cell.key] == (16, 14, 1, "NumPy")
+    assert found.machines[cell.key] == (16, 14, 1, "NumPy", "cpu")
     magic = found.sets["magic"]
     assert magic.same_data(replace(magic, digest="a"))
     assert not replace(magic, digest="b").same_data(replace(magic, digest="a"))

@@ -53,7 +53,6 @@ descent, before the other is given up; and one way before the other is not even 
 _NORM, _NORM_FACTOR, _MOST_NORMS = 0.1, 10**0.5, 5
 """Labels are no function of the rows: how closely they may be followed is for the judge to say. The weight of the norm
 to begin with (that of an SVM's is 1 / 2C); by what to change it; and how far at most."""
-_LEAST_FINISH = 3
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
 _FEW_ROWS = 50
@@ -336,17 +335,16 @@ class _Run:
         return best, setting
 
     def _best_setting(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, Setting]:
-        """Try one change of setting after the other, against as many steps without it, from the same vectors."""
+        """Try one change of setting after the other, against as much work without it, from the same vectors."""
         plain = None
         for ladder in self._ladders(scene):
             if ladder[0][1].get("relevance", 0.0) > setting.relevance:
                 continue  # a smaller weight has been adopted
-            steps = self._steps(0.02, scene, setting, 4, 60)
-            plain = plain or self._continued(scene, judge, best, setting, steps)
+            plain = plain or self._tried(scene, judge, best, setting)
             top, chosen, tried = plain, setting, []
             for name, change in ladder:
                 changed = replace(setting, **change)
-                other = self._continued(scene, judge, best, changed, steps)
+                other = self._tried(scene, judge, best, changed)
                 tried.append(f"{name} {other.against(plain)}")
                 if other.score <= top.score:
                     break  # further along the same ladder is no better
@@ -356,6 +354,10 @@ class _Run:
             if adopted:
                 best, setting, plain = top, chosen, None
         return plain or best, setting
+
+    def _tried(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting) -> _Tried:
+        """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
+        return self._continued(scene, judge, at, setting, self._steps(0.02, scene, setting, 4, 60))
 
     def _ladders(self, scene: Scene) -> list[list[tuple[str, dict[str, Any]]]]:
         """Return the changes of setting to try; along each ladder only as far as they help."""
@@ -407,7 +409,7 @@ class _Run:
         if not scene.finishes:
             return best, choice
         cost = self.effort.finish(scene)
-        first = self.effort.steps(0.01, cost, _LEAST_FINISH, max(25, _LEAST_FINISH))
+        first = self.effort.steps(0.01, cost, 10, 25)
         top, chosen, tried = best, choice, []
         for how in scene.finishes:
             at, done, way = best.fit, 0, []

@@ -22,6 +22,10 @@ _LEAST_WORK = 2e10
 _MANY, _MORE = 500, 4.0
 """Vectors from which on the work grows with the square of their number, and by what at most: a step costs so much
 more, and the number of steps must not fall to nothing."""
+_EVALUATIONS = 300
+"""Evaluations that the work of so many vectors pays for at least."""
+_MASKED = 3.0
+"""How much more work a mask is worth: with few coefficients, vectors must be placed the better."""
 _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _WORTH_THREADS = 5e8
@@ -62,7 +66,15 @@ class Effort:
         usual = float(np.clip(training, _LEAST_WORK, _MOST_WORK))
         if source.decoder.classes is None:  # values must be closer than what labels need
             usual *= 2
-        return cls(m, work or usual * float(np.clip((m / _MANY) ** 2, 1.0, _MORE)), d, width, mask)
+        if mask is not None:
+            usual *= _MASKED
+        usual *= float(np.clip((m / _MANY) ** 2, 1.0, _MORE))
+        effort = cls(m, work or usual, d, width, mask)
+        if work is None and m > _MANY:
+            outputs = source.expansion.n_outputs
+            some = effort.sample(n, outputs, Setting(), 0).size
+            effort.work = max(usual, _EVALUATIONS * effort.projection(some, outputs, Setting()))
+        return effort
 
     @property
     def left(self) -> float:

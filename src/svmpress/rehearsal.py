@@ -24,7 +24,7 @@ from svmpress.kernels import Kernel
 from svmpress.model import KernelModel
 from svmpress.problem import Problem
 
-_MANY_ROWS, _PART, _MOST_ROWS = 10_000, 3, 30_000
+_MANY_ROWS, _PART, _MOST_ROWS = 15_000, 3, 30_000
 """Rows that a rehearsal is content with, unless they are less than one in so many, and the most it may have: training
 grows with the square of their number."""
 _ALIKE = 0.9
@@ -39,7 +39,7 @@ def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
     problem : Problem
         With rows.
     rows : (k,)
-        Positions of the rows to train on, of which 10,000 are used, or a third if that is more, up to 30,000.
+        Positions of the rows to train on, of which 15,000 are used, or a third if that is more, up to 30,000.
 
     Returns
     -------

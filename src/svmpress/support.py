@@ -9,6 +9,8 @@ the numbers of rows in one machine and in two.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,7 @@ _MISSED = 0.05
 """Rows that may have been missed, for one that was not. Chao's estimate is a lower bound."""
 
 
-def class_parts(coef: Floats, n_classes: int) -> Floats:
+def class_parts(coef: NDArray[np.floating[Any]], n_classes: int) -> Floats:
     """Return how much each vector speaks for each class, (m, K), in the machines of pairs with coefficients (m, M)."""
     parts = np.zeros((coef.shape[0], n_classes))
     for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
@@ -29,7 +31,7 @@ def class_parts(coef: Floats, n_classes: int) -> Floats:
     return parts
 
 
-def missed_rows(coef: Floats) -> float:
+def missed_rows(coef: NDArray[np.floating[Any]]) -> float:
     """Return about how many rows are in no machine, given the coefficients (m, M) of those that are in some.
 
     Examples

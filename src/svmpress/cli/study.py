@@ -79,6 +79,12 @@ def add(commands: Any) -> None:
         metavar="SECONDS",
         help="give up on a model, or a path of models, after so long and record that",
     )
+    p.add_argument(
+        "--device",
+        default="cpu",
+        metavar="NAME",
+        help="where svmpress compresses: cpu, or a device of torch such as cuda",
+    )
     p.add_argument("--teachers", metavar="DIR", help="folder of trained SVMs (default: OUT/teachers)")
     p.add_argument("--no-figures", action="store_true", help="write no figures")
     p.add_argument("--report", action="store_true", help="run nothing: page and figures from the records in OUT")
@@ -107,10 +113,12 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def _run(args: argparse.Namespace, out: Path) -> Any:
+    from svmpress.arrays import Backend
     from svmpress.study import runner
-    from svmpress.study.methods import METHODS, QUICK_METHODS
+    from svmpress.study.methods import METHODS, QUICK_METHODS, on_device
 
-    methods = QUICK_METHODS if args.quick else METHODS
+    Backend.of(args.device)  # says what is wrong with it before the first training
+    methods = on_device(QUICK_METHODS if args.quick else METHODS, args.device)
     plan = _plan(args, methods)
     folder = Path(args.data) if args.data else None
     shows_bars = not args.quiet and (args.progress or sys.stderr.isatty())
@@ -123,6 +131,7 @@ def _run(args: argparse.Namespace, out: Path) -> Any:
             teachers=Path(args.teachers) if args.teachers else None,
             jobs=runner.cores() if args.jobs is None else args.jobs,
             limit=_QUICK_LIMIT if args.quick and args.limit is None else args.limit,
+            device=args.device,
             progress=progress,
             say=None if shows_bars else lambda text: remark(args, text),
         )

@@ -20,7 +20,7 @@ paper's layout, not its selection, is what fails there. Where several machines t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,6 +76,8 @@ class Compressed:
     method : str or Method
     layout : "shared" or "libsvm"
     seeded : bool
+    device : str
+        Where to compute.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Compressed:
     layout: Layout = "shared"
     seeded: bool = True
     grows: bool = False
+    device: str = "cpu"
 
     def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
         """Yield the compressed teacher at each size."""
@@ -98,6 +101,7 @@ class Compressed:
                 vectors=size,
                 method=self.method,
                 layout=self.layout,
+                device=self.device,
                 random_state=seed,
                 max_memory=MAX_BYTES,
             )
@@ -343,3 +347,11 @@ QUICK_METHODS: dict[str, StudyMethod] = METHODS | {
     "auto-libsvm": Compressed("auto-libsvm", "svmpress, LibSVM layout", Auto(work=QUICK_WORK), layout="libsvm"),
 }
 """The same with less work for those that take minutes: what ``--quick`` runs."""
+
+
+def on_device(methods: Mapping[str, StudyMethod], device: str) -> dict[str, StudyMethod]:
+    """Return the methods with those of svmpress on a device of torch; what others compute stays where it is."""
+    return {
+        name: replace(method, device=device) if isinstance(method, Compressed) else method
+        for name, method in methods.items()
+    }

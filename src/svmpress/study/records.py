@@ -27,8 +27,8 @@ from svmpress.errors import FormatError, InputError
 
 Key = tuple[str, str, int, int]
 """Set, method, seed, size."""
-Machine = tuple[int, int, int, str]
-"""Cores, processes, threads of each, and what svmpress predicts with."""
+Machine = tuple[int, int, int, str, str]
+"""Cores, processes, threads of each, what svmpress predicts with and where it compresses."""
 DONE, SKIPPED, UNFINISHED, FAILED = "done", "skipped", "unfinished", "failed"
 
 
@@ -54,6 +54,8 @@ class RunRecord:
         Revision of the code, where it is in a repository.
     quick : bool, optional
         Whether methods that take minutes had less work than by default.
+    device : str, optional
+        Where svmpress compressed, if not on the cores.
     """
 
     started: str
@@ -69,11 +71,12 @@ class RunRecord:
     limit: float | None = None
     code: str | None = None
     quick: bool | None = None
+    device: str | None = None
 
     @property
     def machine(self) -> Machine:
         """What times depend on, and cells of one study may differ in."""
-        return self.cores, self.jobs, self.threads, self.predictor
+        return self.cores, self.jobs, self.threads, self.predictor, self.device or "cpu"
 
 
 @dataclass(frozen=True)

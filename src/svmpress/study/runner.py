@@ -62,6 +62,7 @@ def run(
     teachers: Path | None = None,
     jobs: int = 1,
     limit: float | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Records:
@@ -82,6 +83,8 @@ def run(
         Worker processes; the cores are shared out among them as threads.
     limit : float, optional
         Seconds that a unit may take.
+    device : str
+        Where the methods compress, for the record.
     progress : callable, optional
         Called with (stage, done, total), in cells.
     say : callable, optional
@@ -104,7 +107,7 @@ def run(
         if other:
             had, wanted = _kind(*other.pop()), _kind(plan.rows, plan.quick)
             raise InputError(f"{path} is of a study with {had}, not with {wanted}: choose another --out")
-        record = _run_record(plan, jobs, threads, limit)
+        record = _run_record(plan, jobs, threads, limit, device)
         journal.append(record)
         with _threads(threads):
             pool = Pool([_Worker(source, dict(methods), threads) for _ in range(jobs)])
@@ -116,7 +119,7 @@ def _kind(rows: int | None, quick: bool) -> str:
     return ("all rows" if rows is None else f"at most {rows:,} rows") + " and quick methods" * quick
 
 
-def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> RunRecord:
+def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None, device: str) -> RunRecord:
     return RunRecord(
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=__version__,
@@ -131,6 +134,7 @@ def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> Run
         limit=limit,
         code=revision(),
         quick=plan.quick or None,
+        device=None if device == "cpu" else device,
     )
 
 

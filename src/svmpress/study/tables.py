@@ -160,11 +160,11 @@ def machines_table(records: Records) -> list[str]:
     if len(on) < 2:
         return []
     rows = []
-    for (cores, jobs, threads, predictor), cells in sorted(on.items(), reverse=True):
+    for (cores, jobs, threads, predictor, device), cells in sorted(on.items(), reverse=True):
         there = ", ".join(name for name in sets_of(records) if any(c.set == name for c in cells))
-        rows.append([there, cores, jobs, threads, predictor, f"{len(cells):,}"])
-    head = ["sets", "cores", "models at a time", "threads to a model", "svmpress predicts with", "models measured"]
-    return table(head, rows)
+        rows.append([there, cores, jobs, threads, device, predictor, f"{len(cells):,}"])
+    of_svmpress = ["svmpress compresses on", "svmpress predicts with"]
+    return table(["sets", "cores", "models at a time", "threads to a model", *of_svmpress, "models measured"], rows)
 
 
 def not_run(records: Records) -> list[Key]:
