@@ -3,11 +3,13 @@
     python benchmarks/accuracy.py --data DIR                          everything; appends records, writes the page
     python benchmarks/accuracy.py --data DIR --sets magic --ratios 0.01 --seeds 0
     python benchmarks/accuracy.py --table                             print the table of the committed records
+    python benchmarks/accuracy.py --from-study OUT/study.jsonl        take over what ``svmpress study`` has compressed
 
 Each cell (set, ratio, layout, rows given or not, seed) runs in a process of its own, so that its peak memory is its
 own, and appends one record to ``benchmarks/results/accuracy.jsonl``; cells that have a record are not run again unless
 ``--again``. Teachers are trained once and cached in ``.cache/teachers``. Test rows are used for the reported score and
-for nothing else.
+for nothing else. Models ``auto`` and ``auto-libsvm`` of the study are the same compressions; their scores count, their
+seconds do not, because other models were built beside them.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import journal
 import svmpress
 from accuracy_report import page, table
 from sets import SETS, load, score, teacher
+from svmpress.study.plan import shares
+from svmpress.study.records import Records
 from svmpress.study.worker import revision
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,6 +38,8 @@ RECORDS = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
 TUNING = ROOT / "benchmarks" / "results" / "tuning.jsonl"
 PAGE = ROOT / "docs" / "accuracy.md"
 CACHE = ROOT / ".cache" / "teachers"
+KEY = ("set", "ratio", "layout", "given", "seed")
+"""What makes a cell."""
 RATIOS = (0.005, 0.01, 0.02, 0.05, 0.1)
 FEWEST = 4
 """Shares that leave fewer vectors than this are left out (half a percent of pageblocks is two)."""
@@ -108,7 +114,7 @@ def run_cell(args: argparse.Namespace, key: tuple[str, float, str, str, int], sl
 def measure(args: argparse.Namespace) -> None:
     have = set()
     if RECORDS.exists() and not args.again:
-        have = {tuple(r[k] for k in ("set", "ratio", "layout", "given", "seed")) for r in records(RECORDS)}
+        have = {tuple(r[k] for k in KEY) for r in records(RECORDS)}
     for name in args.sets:
         teacher(args.data, CACHE, name)
     todo = [key for key in cells(args) if key not in have and key[1] * vectors_of(args, key[0]) >= FEWEST - 0.5]
@@ -127,6 +133,43 @@ def measure(args: argparse.Namespace) -> None:
         list(pool.map(work, todo))
 
 
+def from_study(path: Path) -> list[dict[str, Any]]:
+    """Return records of the models of a study at the ratios, marked as from elsewhere."""
+    study = Records.load(path)
+    if not study.runs or any(run.quick or run.rows for run in study.runs):
+        raise SystemExit(f"{path} holds no study of whole sets")
+    layouts = {"auto": "shared", "auto-libsvm": "libsvm"}
+    found = []
+    for made in study.done():
+        about = study.sets[made.set]
+        ratio = next((r for r in RATIOS if shares(about.vectors, [r]) == {made.size}), None)
+        if made.method not in layouts or ratio is None or made.size < FEWEST:
+            continue
+        found.append(
+            {
+                "set": made.set,
+                "ratio": ratio,
+                "layout": layouts[made.method],
+                "given": "rows",
+                "seed": made.seed,
+                "vectors_full": about.vectors,
+                "vectors": made.vectors,
+                "multiply_adds": made.multiply_adds,
+                "score_full": about.accuracy,
+                "score": made.accuracy,
+                "agreement": made.agreement,
+                "train_seconds": about.train_seconds,
+                "compress_seconds": made.build_seconds,
+                "device": study.machines[made.key].device,
+                "threads": made.threads,
+                "version": made.version,
+                "code": made.code or "unknown",
+                "elsewhere": True,
+            }
+        )
+    return found
+
+
 def vectors_of(args: argparse.Namespace, name: str) -> int:
     return teacher(args.data, CACHE, name).model.n_vectors
 
@@ -135,7 +178,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, the last one of each cell."""
     last = {}
     for r in journal.read(path):
-        last[tuple(r[k] for k in ("set", "ratio", "layout", "given", "seed"))] = r
+        last[tuple(r[k] for k in KEY)] = r
     return list(last.values())
 
 
@@ -152,13 +195,22 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=0, help="pin each cell to this many cores")
     parser.add_argument("--again", action="store_true", help="run cells that have a record, too")
     parser.add_argument("--table", action="store_true", help="print the table of the records and write the page")
+    parser.add_argument(
+        "--from-study", type=Path, metavar="FILE", help="append records of a study's models, run nothing"
+    )
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
         key = (args.sets[0], args.ratios[0], args.layouts[0], args.given[0], args.seeds[0])
         print(json.dumps(cell(args.data, *key, device=args.device)))
         return
-    if not args.table:
+    if args.from_study:
+        have = {tuple(r[k] for k in KEY): r for r in records(RECORDS)}
+        for record in from_study(args.from_study):
+            known = have.get(tuple(record[k] for k in KEY), {})
+            if known.get("code") != record["code"]:  # the same code makes the same model, and may have been timed
+                journal.append(RECORDS, record)
+    elif not args.table:
         if args.data is None:
             parser.error("--data names the folder with the NPZ files")
         measure(args)

@@ -341,6 +341,7 @@ BAD = {
     "bytes too few": ("compress big.model -o out.model --max-bytes 10", "too small"),
     "unknown method": ("compress big.model -o out.model --method magic", "unknown method 'magic'"),
     "unknown device": ("compress big.model -o out.model --device abacus", "abacus"),
+    "unknown device of a study": ("study --data folder --out out --device abacus", "abacus"),
     "no model": ("compress none.model -o out.model", "cannot read none.model"),
     "truncated": ("compress cut.model -o out.model", "truncated"),
     "binary": ("inspect binary.model", "binary"),

@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "svmpress"
 LAYERS = [
     {"errors", "cores"},
     {"arrays"},
-    {"kernels", "listening"},
+    {"kernels", "listening", "systems"},
     {"decoders"},
     {"runtime"},
     {"model"},
@@ -28,7 +28,7 @@ LAYERS = [
     {"losses"},
     {"refine"},
     {"problem"},
-    {"scoring", "support", "rehearsal", "scene"},
+    {"scoring", "rehearsal", "scene"},
     {"effort"},
     {"auto", "paper", "reduced_set", "sizing"},
     {"compression"},

@@ -291,8 +291,10 @@ def solve_positive(N: Array, R: Array) -> Array:
     with one_blas_thread():
         try:
             factors = np.linalg.cholesky(stack)  # unlike SciPy's, it lets other threads run
-        except np.linalg.LinAlgError:  # rounding made one of them indefinite
-            x = np.stack([linalg.lstsq(n, r, check_finite=False)[0] for n, r in zip(stack, sides, strict=True)])
+        except np.linalg.LinAlgError:
+            if len(stack) > 1:  # rounding made one of them indefinite
+                return np.stack([solve_positive(n, r) for n, r in zip(stack, sides, strict=True)])
+            x = np.stack([linalg.lstsq(stack[0], sides[0], check_finite=False)[0]])
         else:
             solved = (linalg.lapack.dpotrs(c.T, r)[0] for c, r in zip(factors, sides, strict=True))
             x = np.stack(list(solved))

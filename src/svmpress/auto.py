@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from svmpress import arrays
 from svmpress.arrays import Floats, Rows
 from svmpress.cores import one_blas_thread
-from svmpress.decoders import PairDAG, PairVote, pair_mask
+from svmpress.decoders import PairDAG, PairVote, class_pairs, pair_mask
 from svmpress.effort import Effort
 from svmpress.kernels import Kernel
 from svmpress.model import KernelExpansion
@@ -41,7 +41,6 @@ from svmpress.scene import Finish, Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
-from svmpress.support import class_parts, training_labels
 
 _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
@@ -137,10 +136,6 @@ class _Run:
     def __post_init__(self) -> None:
         source = self.problem.source
         self.rows: Rows = self.problem.rows if self.problem.rows is not None else source.expansion.vectors
-        labels = training_labels(source) if self.problem.rows is None else None
-        if labels is not None:
-            self.problem = replace(self.problem, y=labels)
-            self.notes.append("the support vectors are nearly all of the training rows; their classes are taken as y")
         self.n_outputs = source.expansion.n_outputs
         self.mask = self._libsvm_mask() if self.problem.layout == "libsvm" else None
         self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
@@ -152,7 +147,11 @@ class _Run:
         if not isinstance(decoder, PairVote | PairDAG):
             return None
         n_classes = decoder.n_classes
-        have = np.bincount(class_parts(source.coef, n_classes).argmax(axis=1), minlength=n_classes)
+        used = np.zeros((source.n_vectors, n_classes))
+        for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
+            used[:, i] += np.maximum(source.coef[:, p], 0)
+            used[:, j] += np.maximum(-source.coef[:, p], 0)
+        have = np.bincount(used.argmax(axis=1), minlength=n_classes)
         self.owner = np.repeat(np.arange(n_classes), share(self.m, have))
         return pair_mask(self.owner, n_classes)
 
@@ -191,7 +190,7 @@ class _Run:
 
     def _better_way(self, scene: Scene, judge: Judge, start: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
-        of_labels = scene.by_labels() if self._may_follow_labels(scene) else None
+        of_labels = self._by_labels(scene) if self._may_follow_labels(scene) else None
         first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
         if of_labels is None or first is None:
             return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
@@ -251,15 +250,17 @@ class _Run:
         )
         return rehearsed, judge
 
+    def _by_labels(self, scene: Scene) -> Scene:
+        """Return the scene with labels as targets: one output a class, unless the layout wants one a pair."""
+        return scene.by_labels(pairs=self.mask is not None)
+
     def _may_follow_labels(self, scene: Scene) -> bool:
-        """Return whether there are labels to fit, and the layout lets them be fitted."""
+        """Return whether there are labels to fit."""
         if scene.n_classes < 2 or (scene.n_classes == 2 and scene.labels is None):
             return False
         if not (self.trusted and self.problem.source.kernel.definite):
             return False
-        if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
-            return False
-        return self.mask is None or scene.n_classes == 2
+        return len(np.unique(scene.known)) == scene.n_classes  # nothing would be known of the others
 
     def _finished(
         self, scene: Scene, judge: Judge, start: _Tried, best: _Tried, setting: Setting
@@ -309,6 +310,8 @@ class _Run:
         self, scene: Scene, judge: Judge, start: _Tried, plain: Setting
     ) -> tuple[_Tried, Setting] | None:
         """Return a first fit to labels and the best setting for it; nothing if it is clearly behind the copy."""
+        if scene.pairwise and scene.n_classes > 2:  # what a pair is to say of other classes no label tells
+            plain = replace(plain, relevance=0.001)
         steps = self._steps(0.03, scene, replace(plain, norm=_NORM), 5, 60)
 
         def tried(power: int) -> tuple[_Tried, Setting]:
@@ -340,11 +343,11 @@ class _Run:
         for ladder in self._ladders(scene):
             if ladder[0][1].get("relevance", 0.0) > setting.relevance:
                 continue  # a smaller weight has been adopted
-            plain = plain or self._tried(scene, judge, best, setting)
+            plain = plain or self._sampled(scene, judge, best, setting)
             top, chosen, tried = plain, setting, []
             for name, change in ladder:
                 changed = replace(setting, **change)
-                other = self._tried(scene, judge, best, changed)
+                other = self._sampled(scene, judge, best, changed)
                 tried.append(f"{name} {other.against(plain)}")
                 if other.score <= top.score:
                     break  # further along the same ladder is no better
@@ -355,7 +358,7 @@ class _Run:
                 best, setting, plain = top, chosen, None
         return plain or best, setting
 
-    def _tried(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting) -> _Tried:
+    def _sampled(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting) -> _Tried:
         """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
         return self._continued(scene, judge, at, setting, self._steps(0.02, scene, setting, 4, 60))
 
@@ -437,7 +440,7 @@ class _Run:
         n = self.rows.shape[0]
         whole = Scene.of(problem)
         if not choice.copies:
-            whole = whole.by_labels()
+            whole = self._by_labels(whole)
         some = self.effort.sample(n, whole.targets.shape[1], setting, self.problem.seed)
         scene = whole if len(some) == n else whole.subset(some)
         if len(some) < n:

@@ -23,7 +23,7 @@ _MANY, _MORE = 500, 4.0
 """Vectors from which on the work grows with the square of their number, and by what at most: a step costs so much
 more, and the number of steps must not fall to nothing."""
 _EVALUATIONS = 300
-"""Evaluations that the work of so many vectors pays for at least."""
+"""Evaluations that the work pays for, within bounds, of half as many vectors again; fewer of fewer."""
 _MASKED = 3.0
 """How much more work a mask is worth: with few coefficients, vectors must be placed the better."""
 _EVALUATION = 2e10
@@ -70,10 +70,12 @@ class Effort:
             usual *= _MASKED
         usual *= float(np.clip((m / _MANY) ** 2, 1.0, _MORE))
         effort = cls(m, work or usual, d, width, mask)
-        if work is None and m > _MANY:
-            outputs = source.expansion.n_outputs
-            some = effort.sample(n, outputs, Setting(), 0).size
-            effort.work = max(usual, _EVALUATIONS * effort.projection(some, outputs, Setting()))
+        if work is None:
+            outputs, setting = source.expansion.n_outputs, Setting() if mask is None else Setting(relevance=0.01)
+            evaluations = _EVALUATIONS * float(np.clip(2 * (m / _MANY - 1), 0.0, 1.0))
+            some = effort.sample(n, outputs, setting, 0).size
+            least = evaluations * effort.projection(some, outputs, setting)
+            effort.work = min(max(usual, least), _MORE * _MOST_WORK)
         return effort
 
     @property
@@ -86,7 +88,7 @@ class Effort:
         m, heard = self.m, float(outputs)
         solve = m**3 / 3 + m * m
         if self.mask is not None and self.mask.shape[1] == outputs:
-            solve = outputs * float(self.mask.sum(axis=0).mean()) ** 3 / 3
+            solve = float(((self.mask.sum(axis=0) + 1.0) ** 3).sum()) / 3
         elif setting.relevance < 1:  # a system for each output, put together from those of the classes
             solve = outputs * (solve + 4 * np.sqrt(2 * outputs) * m * m)
         if setting.relevance < 1:  # most outputs hear of some rows only

@@ -30,15 +30,12 @@ from svmpress.arrays import Array, Floats, Rows
 from svmpress.cores import side_by_side
 from svmpress.kernels import Kernel
 from svmpress.listening import Group, Listeners, groups_of
+from svmpress.systems import ROUNDING, STACK_BYTES, MaskedSystems, solve_ridged
 
 Result = TypeVar("Result")
 
 WORTH_THREADS = 2e5
 """Kernel values from which on groups are worth threads."""
-_STACK_BYTES = 2**26
-"""Memory for systems that are solved together."""
-_ROUNDING = 1e-13
-"""What is added to diagonals, relative to them, so that a singular system stays solvable."""
 
 
 class Loss(Protocol):
@@ -192,7 +189,7 @@ class ProjectedError:
         max_bytes: int | None = None,
     ) -> None:
         n, self.n_outputs = targets.shape
-        self.kernel, self.rows, self.targets, self.mask = kernel, rows, targets, mask
+        self.kernel, self.rows, self.targets = kernel, rows, targets
         self.fixed = intercept
         self.max_bytes = max_bytes or arrays.DEFAULT_MAX_BYTES
         self._xp = arrays.namespace(targets)
@@ -215,6 +212,11 @@ class ProjectedError:
         if kernel.bounded:
             mean_square = np.full_like(mean_square, mean_square.mean())
         self._ridge = ridge * mean_square[:, None] * (sizes @ W)  # (m, M)
+        self._masked = None
+        if mask is not None:
+            free = np.vstack([mask, np.full((1, self.n_outputs), intercept is None)])
+            penalty = np.vstack([self._ridge, np.zeros(self.n_outputs)])
+            self._masked = MaskedSystems(free, arrays.to_numpy(self._W), penalty)
 
     def _here(self, a: Any) -> Array:
         return self._xp.asarray(np.asarray(a, dtype=np.float64), device=self._device)
@@ -338,14 +340,14 @@ class ProjectedError:
 
     def _solve(self, grams: Array, R: Array) -> tuple[Array, Array]:
         """Return A (m, M) and b (M,) from the groups' Gram matrices, (g, m+1, m+1), and the moments, (m+1, M)."""
-        if self.mask is not None:
-            return self._split(self._solve_masked(grams, R, self.mask))
+        if self._masked is not None:
+            return self._split(self._masked.solve(grams, R, self._each))
         if not self.uniform:
             return self._split(self._solve_weighted(grams, R))
         N, ridge = self._xp.sum(grams * self._W[:, 0][:, None, None], axis=0), np.append(self._ridge[:, 0], 0.0)
         if self.fixed is None:
-            return self._split(self._solve_ridged(N, R, ridge))
-        return self._solve_ridged(N[:-1, :-1], R[:-1, :], ridge[:-1]), self.fixed
+            return self._split(solve_ridged(N, R, ridge))
+        return solve_ridged(N[:-1, :-1], R[:-1, :], ridge[:-1]), self.fixed
 
     def _solve_weighted(self, grams: Array, R: Array) -> Array:
         """Return the solution of every output's own weighted system, (m+1, M), for a few outputs at a time."""
@@ -359,78 +361,20 @@ class ProjectedError:
         scale = 1 / xp.sqrt(xp.clip(typical, min=1e-300))
         flat = xp.reshape(grams * scale[:, None] * scale, (grams.shape[0], -1))
         penalty = self._here(ridge) * (scale * scale)[:, None]
-        together = max(1, min(_STACK_BYTES // (8 * size * size), -(-self.n_outputs // 4)))
+        together = max(1, min(STACK_BYTES // (8 * size * size), -(-self.n_outputs // 4)))
 
         def solved(first: int) -> Array:
             some = slice(first, min(first + together, self.n_outputs))
             N = xp.matmul(self._W[:, some].T, flat)
             diagonal = N[:, :: size + 1]
-            N[:, :: size + 1] = diagonal + xp.clip(diagonal * _ROUNDING, min=1e-300) + penalty[:, some].T
+            N[:, :: size + 1] = diagonal + xp.clip(diagonal * ROUNDING, min=1e-300) + penalty[:, some].T
             x = arrays.solve_positive(xp.reshape(N, (-1, size, size)), (R[:, some] * scale[:, None]).T[:, :, None])
             return x[:, :, 0].T * scale[:, None]
 
         solution = xp.concat(self._each(solved, range(0, self.n_outputs, together)), axis=1)
         return solution if self.fixed is None else xp.concat([solution, self.fixed[None, :]])
 
-    def _solve_masked(self, grams: Array, R: Array, mask: NDArray[np.bool_]) -> Array:
-        """Return the solution of every output's system in its own unknowns, (m+1, M), for a few outputs at a time.
-
-        Systems are filled up to the size of the largest with unknowns of no account. Most outputs weigh most groups
-        alike, so each system is that of the usual weights and what differs from it.
-        """
-        xp, size, M = self._xp, grams.shape[1], self.n_outputs
-        free = np.vstack([mask, np.full((1, M), self.fixed is None)])
-        counts = free.sum(axis=0)
-        k = max(1, int(counts.max()))
-        order = np.argsort(~free, axis=0, kind="stable")[:k].T  # (M, k): what is solved for comes first
-        real = np.arange(k) < counts[:, None]
-        place = np.where(free, np.cumsum(free, axis=0) - 1, k).T  # (M, m+1): where in its system, or behind it
-        penalty = np.where(real, np.take_along_axis(np.vstack([self._ridge, np.zeros(M)]).T, order, axis=1), 1.0)
-        W = arrays.to_numpy(self._W)
-        usual = np.median(W, axis=1)
-        apart = (W - usual[:, None]).T  # (M, g)
-        n_apart = int(np.count_nonzero(apart, axis=1).max())
-        other = np.argsort(apart == 0, axis=1, kind="stable")[:, :n_apart]
-        flat = xp.reshape(grams, (grams.shape[0], -1))
-        common, flat, sides = xp.matmul(self._here(usual), flat), xp.reshape(flat, (-1,)), xp.reshape(R.T, (-1,))
-        together = max(1, min(_STACK_BYTES // (8 * k * k), -(-M // 4)))
-
-        def solved(first: int) -> Array:
-            which = np.arange(first, min(first + together, M))
-            at, counted = order[which], self._here(real[which])
-            cells = at[:, :, None] * size + at[:, None, :]
-            N = self._picked(common, cells)
-            for group in other[which].T:
-                more = self._here(apart[which, group])[:, None, None]
-                N += more * self._picked(flat, group[:, None, None] * size**2 + cells)
-            N *= counted[:, :, None]
-            N *= counted[:, None, :]
-            of_each = self._picked(sides, which[:, None] * size + at) * counted
-            x = self._solve_ridged(N, of_each[:, :, None], penalty[which])[:, :, 0]
-            padded = xp.concat([x, xp.zeros_like(x[:, :1])], axis=1)
-            return self._picked(xp.reshape(padded, (-1,)), (which - first)[:, None] * (k + 1) + place[which]).T
-
-        solution = xp.concat(self._each(solved, range(0, M, together)), axis=1)
-        return solution if self.fixed is None else xp.concat([solution[:-1, :], self.fixed[None, :]])
-
-    def _picked(self, flat: Array, positions: NDArray[np.intp]) -> Array:
-        """Return the elements of a vector at these positions, in their shape."""
-        where = self._xp.asarray(positions.ravel(), device=self._device)
-        return self._xp.reshape(self._xp.take(flat, where, axis=0), positions.shape)
-
     def _split(self, solution: Array) -> tuple[Array, Array]:
         if self.fixed is not None:
             return solution[:-1, :], self.fixed
         return solution[:-1, :], solution[-1, :]
-
-    def _solve_ridged(self, N: Array, R: Array, ridge: Floats) -> Array:
-        """Solve ``(N + diag(ridge)) x = R``, (k, k), (k, M) and (k,), or a stack of such systems."""
-        xp = self._xp
-        penalty = self._here(ridge)
-        diagonal = xp.clip(xp.linalg.diagonal(N) + penalty, min=1e-300)
-        # unknowns are measured so that the diagonal is 1: columns of very different size are no trouble then
-        scale = 1 / xp.sqrt(diagonal)
-        N = N * scale[..., :, None]
-        N *= scale[..., None, :]
-        N += xp.eye(N.shape[-1], dtype=N.dtype, device=self._device) * (penalty * scale * scale + _ROUNDING)[..., None]
-        return arrays.solve_positive(N, R * scale[..., None]) * scale[..., None]

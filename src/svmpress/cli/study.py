@@ -131,7 +131,6 @@ def _run(args: argparse.Namespace, out: Path) -> Any:
             teachers=Path(args.teachers) if args.teachers else None,
             jobs=runner.cores() if args.jobs is None else args.jobs,
             limit=_QUICK_LIMIT if args.quick and args.limit is None else args.limit,
-            device=args.device,
             progress=progress,
             say=None if shows_bars else lambda text: remark(args, text),
         )

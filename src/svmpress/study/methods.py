@@ -106,7 +106,7 @@ class Compressed:
                 max_memory=MAX_BYTES,
             )
             seconds = time.perf_counter() - start
-            yield built(task, size, merged(found.model), seconds, found.detail)
+            yield replace(built(task, size, merged(found.model), seconds, found.detail), device=self.device)
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -21,14 +21,24 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from svmpress.errors import FormatError, InputError
 
 Key = tuple[str, str, int, int]
 """Set, method, seed, size."""
-Machine = tuple[int, int, int, str, str]
-"""Cores, processes, threads of each, what svmpress predicts with and where it compresses."""
+
+
+class Machine(NamedTuple):
+    """Cores, processes, threads of each, what svmpress predicts with, and where a model was built."""
+
+    cores: int
+    jobs: int
+    threads: int
+    predictor: str
+    device: str = "cpu"
+
+
 DONE, SKIPPED, UNFINISHED, FAILED = "done", "skipped", "unfinished", "failed"
 
 
@@ -54,8 +64,6 @@ class RunRecord:
         Revision of the code, where it is in a repository.
     quick : bool, optional
         Whether methods that take minutes had less work than by default.
-    device : str, optional
-        Where svmpress compressed, if not on the cores.
     """
 
     started: str
@@ -71,12 +79,11 @@ class RunRecord:
     limit: float | None = None
     code: str | None = None
     quick: bool | None = None
-    device: str | None = None
 
     @property
     def machine(self) -> Machine:
         """What times depend on, and cells of one study may differ in."""
-        return self.cores, self.jobs, self.threads, self.predictor, self.device or "cpu"
+        return Machine(self.cores, self.jobs, self.threads, self.predictor)
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,8 @@ class Cell:
         Revision of the code, where it is in a repository.
     needs : str, optional
         The module whose absence is the reason of "skipped": once it is installed, the cell is open again.
+    device : str, optional
+        Where it was built, if not on the cores.
     """
 
     set: str
@@ -165,6 +174,7 @@ class Cell:
     notes: str = ""
     code: str | None = None
     needs: str | None = None
+    device: str | None = None
 
     @property
     def key(self) -> Key:
@@ -211,7 +221,7 @@ class Records:
             elif record.status == DONE or record.key not in cells or cells[record.key].status != DONE:
                 cells[record.key] = record
                 if runs:
-                    machines[record.key] = runs[-1].machine
+                    machines[record.key] = runs[-1].machine._replace(device=record.device or "cpu")
         return cls(tuple(runs), sets, cells, machines)
 
     @classmethod

@@ -163,6 +163,9 @@ def _with_what(records: Records) -> str:
         f"{_each(r.sklearn for r in runs)}"
     )
     busy = "Times were taken while other models were being built."
+    devices = sorted({c.device for c in records.done() if c.device})
+    if devices:
+        busy += f" Some models of svmpress were compressed on {', '.join(devices)}, marked so in the table."
     if machines_table(records):
         return f"{versions}. {busy}"
     return (

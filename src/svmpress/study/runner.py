@@ -62,7 +62,6 @@ def run(
     teachers: Path | None = None,
     jobs: int = 1,
     limit: float | None = None,
-    device: str = "cpu",
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Records:
@@ -83,8 +82,6 @@ def run(
         Worker processes; the cores are shared out among them as threads.
     limit : float, optional
         Seconds that a unit may take.
-    device : str
-        Where the methods compress, for the record.
     progress : callable, optional
         Called with (stage, done, total), in cells.
     say : callable, optional
@@ -107,7 +104,7 @@ def run(
         if other:
             had, wanted = _kind(*other.pop()), _kind(plan.rows, plan.quick)
             raise InputError(f"{path} is of a study with {had}, not with {wanted}: choose another --out")
-        record = _run_record(plan, jobs, threads, limit, device)
+        record = _run_record(plan, jobs, threads, limit)
         journal.append(record)
         with _threads(threads):
             pool = Pool([_Worker(source, dict(methods), threads) for _ in range(jobs)])
@@ -119,7 +116,7 @@ def _kind(rows: int | None, quick: bool) -> str:
     return ("all rows" if rows is None else f"at most {rows:,} rows") + " and quick methods" * quick
 
 
-def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None, device: str) -> RunRecord:
+def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> RunRecord:
     return RunRecord(
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=__version__,
@@ -134,7 +131,6 @@ def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None, device
         limit=limit,
         code=revision(),
         quick=plan.quick or None,
-        device=None if device == "cpu" else device,
     )
 
 

@@ -81,6 +81,8 @@ class Built:
         Rows (n, d) in, labels (n,) out.
     notes : str
         What a reader should know about this model.
+    device : str
+        Where it was built.
     """
 
     size: int
@@ -90,6 +92,7 @@ class Built:
     seconds: float
     predict: Callable[[Rows], NDArray[Any]]
     notes: str = ""
+    device: str = "cpu"
 
 
 class StudyMethod(Protocol):

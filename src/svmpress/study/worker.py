@@ -148,6 +148,7 @@ def measure(
         version=__version__,
         notes=built.notes,
         code=code,
+        device=None if built.device == "cpu" else built.device,
     )
 
 

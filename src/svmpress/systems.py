@@ -1,0 +1,147 @@
+"""Linear systems of the projected error: ridged, and with unknowns of its own for each output.
+
+With a mask, every output is solved for the few coefficients that it may have. One by one that is hundreds of small
+systems and as many pieces cut out of large matrices; here outputs with about as many unknowns form a stack, which is
+put together and solved at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress import arrays
+from svmpress.arrays import Array, Floats
+
+STACK_BYTES = 2**26
+"""Memory for systems that are solved together."""
+ROUNDING = 1e-13
+"""What is added to diagonals, relative to them, so that a singular system stays solvable."""
+_STACKS = 8
+"""Stacks at least, where there are as many outputs: of few, the threads would wait for the last."""
+
+Each = Callable[[Callable[[Any], Array], Sequence[Any]], list[Array]]
+"""Returns a function of each item, perhaps side by side."""
+
+
+def solve_ridged(N: Array, R: Array, ridge: Floats) -> Array:
+    """Solve ``(N + diag(ridge)) x = R``, (k, k), (k, M) and (k,), or a stack of such systems."""
+    xp, device = arrays.namespace(N), arrays.device_of(N)
+    penalty = xp.asarray(np.asarray(ridge, dtype=np.float64), device=device)
+    diagonal = xp.clip(xp.linalg.diagonal(N) + penalty, min=1e-300)
+    # unknowns are measured so that the diagonal is 1: columns of very different size are no trouble then
+    scale = 1 / xp.sqrt(diagonal)
+    N = N * scale[..., :, None]
+    N *= scale[..., None, :]
+    N += xp.eye(N.shape[-1], dtype=N.dtype, device=device) * (penalty * scale * scale + ROUNDING)[..., None]
+    return arrays.solve_positive(N, R * scale[..., None]) * scale[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """Systems of B outputs, filled up to k unknowns with some of no account.
+
+    Parameters
+    ----------
+    outputs : (B,)
+    unknowns : (B, k)
+        Positions; those that are solved for come first.
+    real : (B, k) float
+        1 for these, 0 for the others.
+    place : (B, size)
+        Where an unknown is in its system; k if it is not.
+    ridge : (B, k)
+    groups, apart : (D, B)
+        Groups that an output weighs otherwise than usual, and by how much.
+    """
+
+    outputs: NDArray[np.intp]
+    unknowns: NDArray[np.intp]
+    real: Floats
+    place: NDArray[np.intp]
+    ridge: Floats
+    groups: NDArray[np.intp]
+    apart: Floats
+
+
+class MaskedSystems:
+    """The systems of outputs that have unknowns of their own.
+
+    Parameters
+    ----------
+    free : (size, M) bool
+        What each output is solved for.
+    weights : (g, M)
+        Of the groups' Gram matrices, for each output.
+    ridge : (size, M)
+    """
+
+    def __init__(self, free: NDArray[np.bool_], weights: Floats, ridge: Floats) -> None:
+        self.size, n_outputs = free.shape
+        self._usual = np.array([_most_frequent(row) for row in weights])
+        counts = free.sum(axis=0)
+        by_size = np.argsort(counts, kind="stable")
+        together = max(1, min(STACK_BYTES // (8 * max(1, int(counts.max())) ** 2), -(-n_outputs // _STACKS)))
+        self._stacks = []
+        for first in range(0, n_outputs, together):
+            outputs = by_size[first : first + together]
+            own, k = free[:, outputs], max(1, int(counts[outputs].max()))
+            unknowns = np.argsort(~own, axis=0, kind="stable")[:k].T
+            real = np.arange(k) < counts[outputs][:, None]
+            penalty = np.where(real, np.take_along_axis(ridge[:, outputs].T, unknowns, axis=1), 1.0)
+            place = np.where(own, np.cumsum(own, axis=0) - 1, k).T
+            apart = weights[:, outputs] - self._usual[:, None]
+            groups = np.argsort(apart == 0, axis=0, kind="stable")[: int(np.count_nonzero(apart, axis=0).max())]
+            parts = np.take_along_axis(apart, groups, axis=0)
+            self._stacks.append(_Stack(outputs, unknowns, real.astype(np.float64), place, penalty, groups, parts))
+        self._back = np.argsort(by_size)
+
+    def solve(self, grams: Array, R: Array, each: Each) -> Array:
+        """Return the solutions, (size, M), zero where an output is not solved for.
+
+        Parameters
+        ----------
+        grams : (g, size, size)
+            The groups' Gram matrices.
+        R : (size, M)
+        each : callable
+        """
+        xp, device, size = arrays.namespace(R), arrays.device_of(R), self.size
+        flat, sides = xp.reshape(grams, (grams.shape[0], -1)), xp.reshape(R.T, (-1,))
+        common = xp.matmul(xp.asarray(self._usual, device=device), flat)
+        flat = xp.reshape(flat, (-1,))
+
+        def solved(stack: _Stack) -> Array:
+            at, real = stack.unknowns, xp.asarray(stack.real, device=device)
+            cells = at[:, :, None] * size + at[:, None, :]
+            N = _picked(common, cells)
+            for groups, apart in zip(stack.groups, stack.apart, strict=True):
+                more = xp.asarray(apart, device=device)[:, None, None]
+                N += more * _picked(flat, groups[:, None, None] * size**2 + cells)
+            N *= real[:, :, None]
+            N *= real[:, None, :]
+            of_each = _picked(sides, stack.outputs[:, None] * size + at) * real
+            x = solve_ridged(N, of_each[:, :, None], stack.ridge)[:, :, 0]
+            padded = xp.concat([x, xp.zeros_like(x[:, :1])], axis=1)
+            starts = np.arange(len(stack.outputs))[:, None] * padded.shape[1]
+            return _picked(xp.reshape(padded, (-1,)), starts + stack.place)
+
+        columns = xp.concat(each(solved, self._stacks), axis=0)
+        return xp.take(columns, xp.asarray(self._back, device=device), axis=0).T
+
+
+def _most_frequent(values: Floats) -> float:
+    found, counts = np.unique(values, return_counts=True)
+    return float(found[counts.argmax()])
+
+
+def _picked(flat: Array, positions: NDArray[np.intp]) -> Array:
+    """Return the elements of a vector at these positions, in their shape."""
+    xp = arrays.namespace(flat)
+    return xp.reshape(
+        xp.take(flat, xp.asarray(positions.ravel(), device=arrays.device_of(flat)), axis=0), positions.shape
+    )
