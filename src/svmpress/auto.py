@@ -190,7 +190,7 @@ class _Run:
 
     def _better_way(self, scene: Scene, judge: Judge, start: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
-        of_labels = self._by_labels(scene) if self._may_follow_labels(scene) else None
+        of_labels = scene.by_labels() if self._may_follow_labels(scene) else None
         first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
         if of_labels is None or first is None:
             return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
@@ -250,17 +250,15 @@ class _Run:
         )
         return rehearsed, judge
 
-    def _by_labels(self, scene: Scene) -> Scene:
-        """Return the scene with labels as targets: one output a class, unless the layout wants one a pair."""
-        return scene.by_labels(pairs=self.mask is not None)
-
     def _may_follow_labels(self, scene: Scene) -> bool:
-        """Return whether there are labels to fit."""
+        """Return whether there are labels to fit, and the layout lets them be fitted."""
         if scene.n_classes < 2 or (scene.n_classes == 2 and scene.labels is None):
             return False
         if not (self.trusted and self.problem.source.kernel.definite):
             return False
-        return len(np.unique(scene.known)) == scene.n_classes  # nothing would be known of the others
+        if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
+            return False
+        return self.mask is None or scene.n_classes == 2
 
     def _finished(
         self, scene: Scene, judge: Judge, start: _Tried, best: _Tried, setting: Setting
@@ -310,8 +308,6 @@ class _Run:
         self, scene: Scene, judge: Judge, start: _Tried, plain: Setting
     ) -> tuple[_Tried, Setting] | None:
         """Return a first fit to labels and the best setting for it; nothing if it is clearly behind the copy."""
-        if scene.pairwise and scene.n_classes > 2:  # what a pair is to say of other classes no label tells
-            plain = replace(plain, relevance=0.001)
         steps = self._steps(0.03, scene, replace(plain, norm=_NORM), 5, 60)
 
         def tried(power: int) -> tuple[_Tried, Setting]:
@@ -440,7 +436,7 @@ class _Run:
         n = self.rows.shape[0]
         whole = Scene.of(problem)
         if not choice.copies:
-            whole = self._by_labels(whole)
+            whole = whole.by_labels()
         some = self.effort.sample(n, whole.targets.shape[1], setting, self.problem.seed)
         scene = whole if len(some) == n else whole.subset(some)
         if len(some) < n:

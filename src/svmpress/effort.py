@@ -25,7 +25,7 @@ more, and the number of steps must not fall to nothing."""
 _EVALUATIONS = 300
 """Evaluations that the work pays for, within bounds, of half as many vectors again; fewer of fewer."""
 _MASKED = 3.0
-"""How much more work a mask is worth: with few coefficients, vectors must be placed the better."""
+"""How much more work a mask is worth, within bounds: with few coefficients, vectors must be placed the better."""
 _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _WORTH_THREADS = 5e8
@@ -66,9 +66,9 @@ class Effort:
         usual = float(np.clip(training, _LEAST_WORK, _MOST_WORK))
         if source.decoder.classes is None:  # values must be closer than what labels need
             usual *= 2
-        if mask is not None:
-            usual *= _MASKED
         usual *= float(np.clip((m / _MANY) ** 2, 1.0, _MORE))
+        if mask is not None:
+            usual = max(usual, min(_MASKED * usual, 2 * _MOST_WORK))
         effort = cls(m, work or usual, d, width, mask)
         if work is None:
             outputs, setting = source.expansion.n_outputs, Setting() if mask is None else Setting(relevance=0.01)
