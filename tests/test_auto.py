@@ -305,6 +305,18 @@ def test_classes_win_where_the_source_learned_the_noise_by_heart():
     assert lost(svc, result.model, *blobs(4000, 1)) < -0.05
 
 
+def test_pairs_are_fitted_to_labels_where_that_is_better(digits):
+    X, y, X_test, y_test = digits
+    wrong = np.random.default_rng(0)
+    y = np.where(wrong.random(len(y)) < 0.15, wrong.integers(0, 10, len(y)), y)
+    source = SVC(C=10, gamma=1.0).fit(X, y)
+    result = svmpress.compress(source, X, y, ratio=0.1, layout="libsvm")
+    assert any("classes are fitted, not the source's values" in note for note in result.notes)
+    assert save_cost(result.model, "libsvm") == result.model.n_vectors
+    assert isinstance(result.model.decoder, PairVote)
+    assert lost(source, result.model, X_test, y_test) < -0.02
+
+
 def test_classes_are_no_targets_where_functions_have_no_norm():
     X, y = make_blobs(400, centers=4, cluster_std=1.5, random_state=0)
     svc = SVC(kernel="sigmoid", gamma=0.01).fit(X / 3, y)

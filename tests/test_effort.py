@@ -43,6 +43,12 @@ def test_a_mask_is_worth_more_work():
     assert effort(5_000, 300, masked=True).work == pytest.approx(3 * effort(5_000, 300).work)
 
 
+def test_labels_under_a_mask_take_as_many_rows_as_without():
+    masked = effort(5_000, 1_500, n=100_000, d=400, masked=True)
+    rows = [masked.sample(100_000, 3, Setting(), 0, copies=copies).size for copies in (True, False)]
+    assert rows == [10_000, 15_000]  # ten for each of 1,000 unknowns of a machine, and for each of 1,500 vectors
+
+
 def test_systems_of_unequal_sizes_are_counted_as_what_they_are():
     equal, unequal = np.zeros((600, 3), dtype=bool), np.zeros((600, 3), dtype=bool)
     equal[:200] = True

@@ -30,6 +30,7 @@ LAYERS = [
     {"problem"},
     {"scoring", "rehearsal", "scene"},
     {"effort"},
+    {"trials"},
     {"auto", "paper", "reduced_set", "sizing"},
     {"compression"},
     {"estimators", "plots", "report", "train", "streaming"},

@@ -37,6 +37,20 @@ def test_classes_as_targets_take_one_output_each(three):
     assert scene.finishes == ()
 
 
+def test_classes_as_targets_of_pairs_are_sorted_by_label(three):
+    X, y = three
+    plain = scene_of(SVC(C=0.1).fit(X, y), X, y)
+    scene = plain.by_labels(pairs=True)
+    assert (plain.classes != plain.labels).any()
+    assert scene.decoder is plain.decoder
+    assert scene.finishes == (Finish.LABELS,)
+    np.testing.assert_array_equal(scene.classes, np.sort(plain.labels))
+    place = {tuple(row): label for row, label in zip(plain.X, plain.labels, strict=True)}
+    np.testing.assert_array_equal([place[tuple(row)] for row in scene.X], scene.classes)
+    np.testing.assert_array_equal(scene.targets[scene.classes == 0], [[1, 1, 0]] * np.sum(scene.classes == 0))
+    np.testing.assert_array_equal(scene.targets[scene.classes == 2], [[0, -1, -1]] * np.sum(scene.classes == 2))
+
+
 def test_without_labels_the_answers_of_the_teacher_are_the_targets(three):
     X, y = three
     scene = scene_of(SVC(C=0.1).fit(X, y), X).by_labels()

@@ -33,7 +33,6 @@ from svmpress.cores import one_blas_thread
 from svmpress.decoders import PairDAG, PairVote, class_pairs, pair_mask
 from svmpress.effort import Effort
 from svmpress.kernels import Kernel
-from svmpress.model import KernelExpansion
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import Refined, TracePoint
 from svmpress.rehearsal import trusting_labels
@@ -41,6 +40,7 @@ from svmpress.scene import Finish, Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
+from svmpress.trials import Trials, Tried
 
 _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
@@ -52,6 +52,8 @@ descent, before the other is given up; and one way before the other is not even 
 _NORM, _NORM_FACTOR, _MOST_NORMS = 0.1, 10**0.5, 5
 """Labels are no function of the rows: how closely they may be followed is for the judge to say. The weight of the norm
 to begin with (that of an SVM's is 1 / 2C); by what to change it; and how far at most."""
+_HARDLY = 0.001
+"""Weight of rows of other classes for a pair that is fitted to labels: enough to keep its values in bounds."""
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
 _FEW_ROWS = 50
@@ -94,28 +96,6 @@ class _Choice:
     finish_steps: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class _Tried:
-    """A fit and what the judge says; without a judge the score is the negative objective."""
-
-    fit: Refined
-    verdict: Verdict | None
-    steps: int = 0
-    """How many the descent has taken to get here."""
-
-    @property
-    def score(self) -> float:
-        return -self.fit.value if self.verdict is None else self.verdict.score
-
-    def against(self, other: _Tried) -> str:
-        """Say how this compares."""
-        return f"({other.score:.4f} -> {self.score:.4f}, {self.gain_over(other):+.1f} standard errors)"
-
-    def gain_over(self, other: _Tried) -> float:
-        """Return how much better the judge finds this, in standard errors."""
-        return 0.0 if self.verdict is None or other.verdict is None else self.verdict.gain_over(other.verdict)
-
-
 @dataclass(eq=False)
 class _Run:
     """One compression."""
@@ -139,6 +119,7 @@ class _Run:
         self.n_outputs = source.expansion.n_outputs
         self.mask = self._libsvm_mask() if self.problem.layout == "libsvm" else None
         self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
+        self.trials = Trials(self.effort, self.n_outputs)
 
     def _libsvm_mask(self) -> NDArray[np.bool_] | None:
         """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
@@ -163,7 +144,7 @@ class _Run:
         choice = self._search()
         fit, scene = self._compress(choice)
         return Outcome(
-            self._expansion(fit),
+            self.trials.expansion(fit),
             decoder=None if scene.decoder is self.problem.source.decoder else scene.decoder,
             status="" if len(fit.vectors) == self.m else "there are fewer distinct rows than vectors asked for",
             path=self.path,
@@ -186,11 +167,12 @@ class _Run:
         start = self._best_start(scene, judge, setting)
         if judge is None:
             return _Choice(start.fit.vectors, start.fit.kernel, setting)
-        return self._better_way(scene, judge, start, setting)[1]
+        return self._better_way(scene, self._by_labels_of(problem, scene), judge, start, setting)[1]
 
-    def _better_way(self, scene: Scene, judge: Judge, start: _Tried, setting: Setting) -> tuple[_Tried, _Choice]:
+    def _better_way(
+        self, scene: Scene, of_labels: Scene | None, judge: Judge, start: Tried, setting: Setting
+    ) -> tuple[Tried, _Choice]:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
-        of_labels = scene.by_labels() if self._may_follow_labels(scene) else None
         first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
         if of_labels is None or first is None:
             return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
@@ -217,7 +199,7 @@ class _Run:
         self.notes.append(f"the source's values are fitted, not classes {rival.against(labels[0])}")
         return copied
 
-    def _beyond_copies(self, labels: _Tried, start: _Tried) -> bool:
+    def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
         """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
         if self.example is None or labels.verdict is None:
             return False
@@ -250,19 +232,31 @@ class _Run:
         )
         return rehearsed, judge
 
+    def _by_labels(self, scene: Scene) -> Scene:
+        """Return the scene with labels as targets: one output a class, unless the layout wants one a pair."""
+        return scene.by_labels(pairs=self.mask is not None)
+
+    def _by_labels_of(self, problem: Problem, scene: Scene) -> Scene | None:
+        """Return rows of a problem with labels as targets, if need be more rows than the scene's; None: not to fit."""
+        if not self._may_follow_labels(scene):
+            return None
+        if self.mask is not None and problem.rows is not None and problem.rows.shape[0] > scene.n:
+            setting = Setting(relevance=_HARDLY, norm=_NORM)
+            some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed, copies=False)
+            scene = Scene.of(problem, some)
+        return self._by_labels(scene)
+
     def _may_follow_labels(self, scene: Scene) -> bool:
-        """Return whether there are labels to fit, and the layout lets them be fitted."""
+        """Return whether there are labels to fit."""
         if scene.n_classes < 2 or (scene.n_classes == 2 and scene.labels is None):
             return False
         if not (self.trusted and self.problem.source.kernel.definite):
             return False
-        if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
-            return False
-        return self.mask is None or scene.n_classes == 2
+        return len(np.unique(scene.known)) == scene.n_classes  # nothing would be known of the others
 
     def _finished(
-        self, scene: Scene, judge: Judge, start: _Tried, best: _Tried, setting: Setting
-    ) -> tuple[_Tried, _Choice]:
+        self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting
+    ) -> tuple[Tried, _Choice]:
         return self._best_finish(scene, judge, *self._best_descent(scene, judge, start, best, setting))
 
     def _starts(self, scene: Scene) -> dict[str, Floats]:
@@ -292,12 +286,12 @@ class _Run:
                     self.path[name] = path
         return starts
 
-    def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting) -> _Tried:
-        steps = self._steps(0.03, scene, setting, 5, 60)
+    def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting) -> Tried:
+        steps = self.trials.steps(0.03, scene, setting, 5, 60)
         tried = {}
         for name, V in self._starts(scene).items():
-            fit = self._project(scene, V, self.problem.source.kernel, setting, steps, f"start: {name}")
-            tried[name] = self._judged(judge, scene, fit)
+            fit = self.trials.project(scene, V, self.problem.source.kernel, setting, steps, f"start: {name}")
+            tried[name] = self.trials.judged(judge, scene, fit)
             self.trace[f"start: {name}"] = fit.trace
         best = max(tried, key=lambda name: tried[name].score)
         scores = ", ".join(f"{name} {t.score:.4f}" for name, t in tried.items())
@@ -305,14 +299,16 @@ class _Run:
         return tried[best]
 
     def _following_labels(
-        self, scene: Scene, judge: Judge, start: _Tried, plain: Setting
-    ) -> tuple[_Tried, Setting] | None:
+        self, scene: Scene, judge: Judge, start: Tried, plain: Setting
+    ) -> tuple[Tried, Setting] | None:
         """Return a first fit to labels and the best setting for it; nothing if it is clearly behind the copy."""
-        steps = self._steps(0.03, scene, replace(plain, norm=_NORM), 5, 60)
+        if scene.pairwise and scene.n_classes > 2:  # what a pair is to say of other classes no label tells
+            plain = replace(plain, relevance=_HARDLY)
+        steps = self.trials.steps(0.03, scene, replace(plain, norm=_NORM), 5, 60)
 
-        def tried(power: int) -> tuple[_Tried, Setting]:
+        def tried(power: int) -> tuple[Tried, Setting]:
             setting = replace(plain, norm=_NORM * _NORM_FACTOR**power)
-            return self._continued(scene, judge, start, setting, steps), setting
+            return self.trials.continued(scene, judge, start, setting, steps), setting
 
         ways = [tried(0), tried(1)]
         if all(start.gain_over(fit) > _FAR for fit, _ in ways):
@@ -333,7 +329,7 @@ class _Run:
             return None
         return best, setting
 
-    def _best_setting(self, scene: Scene, judge: Judge, best: _Tried, setting: Setting) -> tuple[_Tried, Setting]:
+    def _best_setting(self, scene: Scene, judge: Judge, best: Tried, setting: Setting) -> tuple[Tried, Setting]:
         """Try one change of setting after the other, against as much work without it, from the same vectors."""
         plain = None
         for ladder in self._ladders(scene):
@@ -354,9 +350,9 @@ class _Run:
                 best, setting, plain = top, chosen, None
         return plain or best, setting
 
-    def _sampled(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting) -> _Tried:
+    def _sampled(self, scene: Scene, judge: Judge, at: Tried, setting: Setting) -> Tried:
         """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
-        return self._continued(scene, judge, at, setting, self._steps(0.02, scene, setting, 4, 60))
+        return self.trials.continued(scene, judge, at, setting, self.trials.steps(0.02, scene, setting, 4, 60))
 
     def _ladders(self, scene: Scene) -> list[list[tuple[str, dict[str, Any]]]]:
         """Return the changes of setting to try; along each ladder only as far as they help."""
@@ -373,13 +369,13 @@ class _Run:
         return ladders
 
     def _best_descent(
-        self, scene: Scene, judge: Judge, start: _Tried, best: _Tried, setting: Setting
-    ) -> tuple[_Tried, _Choice]:
+        self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting
+    ) -> tuple[Tried, _Choice]:
         """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
-        total = self._steps(0.2, scene, setting, 12, 600)
+        total = self.trials.steps(0.2, scene, setting, 12, 600)
         way = [best]
         for steps in (total // 4, total // 4, total // 2):
-            way.append(self._continued(scene, judge, way[-1], setting, steps))
+            way.append(self.trials.continued(scene, judge, way[-1], setting, steps))
         peak = max(way, key=lambda tried: tried.score)
         enough = _CLEAR if scene.copies else 0.0  # a closer copy is good in itself, a closer fit to labels is not
         top = next(tried for tried in reversed(way) if peak.gain_over(tried) <= enough)
@@ -396,27 +392,26 @@ class _Run:
         if not scene.copies:  # what holds labels back is the norm, which has been chosen
             return top, choice
         for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
-            other = self._continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
+            other = self.trials.continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
             if other.gain_over(top) > _CLEAR:
                 top, choice = other, replace(choice, ridge=float(ridge))
         if choice.ridge is not None:
             self.notes.append(f"last solve with the ridge {choice.ridge:g} ({before:.4f} -> {top.score:.4f})")
         return top, choice
 
-    def _best_finish(self, scene: Scene, judge: Judge, best: _Tried, choice: _Choice) -> tuple[_Tried, _Choice]:
+    def _best_finish(self, scene: Scene, judge: Judge, best: Tried, choice: _Choice) -> tuple[Tried, _Choice]:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""
         if not scene.finishes:
             return best, choice
-        cost = self.effort.finish(scene)
-        first = self.effort.steps(0.01, cost, 10, 25)
+        part = 0.01 if self.mask is None else 0.03  # without coordinates for coefficients (polish) it takes more steps
+        first = self.effort.steps(part, self.effort.finish(scene), 10, 25)
         top, chosen, tried = best, choice, []
         for how in scene.finishes:
             at, done, way = best.fit, 0, []
             for steps in (first, first, 2 * first):
-                at = scene.finish(how, at, choice.setting, steps, "finish", self._mask_of(scene.targets))
+                at = self.trials.finish(scene, how, at, choice.setting, steps)
                 done += steps
-                self.effort.spent += (steps + 2) * cost
-                way.append((self._judged(judge, scene, at), done))
+                way.append((self.trials.judged(judge, scene, at), done))
             peak, steps = max(way, key=lambda judged: judged[0].score)
             tried.append(f"{how.value}, {steps} steps {peak.against(best)}")
             needed = 0.0 if self.trusted or how is not Finish.SOURCE else -_CLEAR
@@ -436,24 +431,24 @@ class _Run:
         n = self.rows.shape[0]
         whole = Scene.of(problem)
         if not choice.copies:
-            whole = whole.by_labels()
-        some = self.effort.sample(n, whole.targets.shape[1], setting, self.problem.seed)
+            whole = self._by_labels(whole)
+        some = self.effort.sample(n, whole.targets.shape[1], setting, self.problem.seed, copies=choice.copies)
         scene = whole if len(some) == n else whole.subset(some)
         if len(some) < n:
             self.notes.append(f"the descent ran on {len(some):,} of {n:,} rows, the last steps on all of them")
         left = self.effort.left  # what the search did not need goes into the descent
-        steps = self._steps(0.75 * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
+        steps = self.trials.steps(0.75 * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
         fit = self._descend(scene, choice, steps)
         if scene is not whole:
-            last = self._steps(0.25 * left, whole, setting, 3, 100)
-            fit = self._project(whole, fit.vectors, fit.kernel, setting, last, "all rows")
+            last = self.trials.steps(0.25 * left, whole, setting, 3, 100)
+            fit = self.trials.project(whole, fit.vectors, fit.kernel, setting, last, "all rows")
             self.trace["all rows"] = fit.trace
         last_scene = whole.guarded(fit.vectors) if self._needs_guard(whole) else whole
         if last_scene is not whole or choice.ridge is not None:
             last_setting = replace(setting, ridge=choice.ridge or setting.ridge)
-            fit = self._project(last_scene, fit.vectors, fit.kernel, last_setting, 0, "last solve")
+            fit = self.trials.project(last_scene, fit.vectors, fit.kernel, last_setting, 0, "last solve")
         if choice.finish is not None:
-            fit = whole.finish(choice.finish, fit, setting, choice.finish_steps, "finish", self._mask_of(whole.targets))
+            fit = self.trials.finish(whole, choice.finish, fit, setting, choice.finish_steps)
             self.trace["finish"] = fit.trace
         return fit, whole
 
@@ -464,46 +459,16 @@ class _Run:
     def _descend(self, scene: Scene, choice: _Choice, steps: int) -> Refined:
         """Move the vectors; those of a regressor under guard, which follows them."""
         if not self._needs_guard(scene):
-            fit = self._project(scene, choice.vectors, choice.kernel, choice.setting, steps, "descent")
+            fit = self.trials.project(scene, choice.vectors, choice.kernel, choice.setting, steps, "descent")
             self.trace["descent"] = fit.trace
             return fit
         V, kernel = choice.vectors, choice.kernel
         for turn in range(_GUARDED_TURNS):
             scene = scene.guarded(V)
-            fit = self._project(scene, V, kernel, choice.setting, -(-steps // _GUARDED_TURNS), "descent")
+            fit = self.trials.project(scene, V, kernel, choice.setting, -(-steps // _GUARDED_TURNS), "descent")
             V, kernel = fit.vectors, fit.kernel
             self.trace[f"descent, turn {turn + 1}"] = fit.trace
         return fit
-
-    # ---- fits and what they are worth -------------------------------------------------------------------
-
-    def _mask_of(self, values: Floats) -> NDArray[np.bool_] | None:
-        """Return the mask of coefficients or targets, (..., outputs): none where there is one output a class."""
-        return self.mask if values.shape[1] == self.n_outputs else None
-
-    def _steps(self, part: float, scene: Scene, setting: Setting, least: int, most: int) -> int:
-        """Return how many iterations a part of the work buys."""
-        cost = self.effort.projection(scene.n, scene.targets.shape[1], setting)
-        return self.effort.steps(part, cost, least, most)
-
-    def _project(self, scene: Scene, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str) -> Refined:
-        """Fit by variable projection, and count the work."""
-        fit = scene.project(V, kernel, setting, steps, stage, self._mask_of(scene.targets))
-        self.effort.spent += (fit.n_iter + 1) * self.effort.projection(scene.n, scene.targets.shape[1], setting)
-        return fit
-
-    def _continued(self, scene: Scene, judge: Judge, at: _Tried, setting: Setting, steps: int) -> _Tried:
-        fit = self._project(scene, at.fit.vectors, at.fit.kernel, setting, steps, "settings")
-        return replace(self._judged(judge, scene, fit), steps=at.steps + fit.n_iter)
-
-    def _judged(self, judge: Judge | None, scene: Scene, fit: Refined) -> _Tried:
-        return _Tried(fit, None if judge is None else judge.of(self._expansion(fit), scene.decoder))
-
-    def _expansion(self, fit: Refined) -> KernelExpansion:
-        mask = self._mask_of(fit.coef)
-        return KernelExpansion(
-            fit.kernel, fit.vectors, fit.coef if mask is None else fit.coef * mask, fit.intercept, mask
-        )
 
 
 def _centres(X: Rows, k: int, seed: int, others: Rows) -> Floats:

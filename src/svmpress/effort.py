@@ -113,13 +113,17 @@ class Effort:
         """Return whether an evaluation is so short that threads would wait for each other longer than they work."""
         return self.projection(n, outputs, Setting()) < _WORTH_THREADS
 
-    def sample(self, n: int, outputs: int, setting: Setting, seed: int) -> NDArray[np.intp]:
+    def sample(self, n: int, outputs: int, setting: Setting, seed: int, *, copies: bool = True) -> NDArray[np.intp]:
         """Return positions of as many of n rows as one evaluation may cost, at least ten for each unknown of a machine.
 
-        With a mask a machine has few unknowns: fewer rows and more steps are the better bargain.
+        Where the values of the source are copied under a mask, a machine has few unknowns and no noise to follow: fewer
+        rows and more steps are the better bargain. Labels are noisy, and a machine follows those of its own two classes
+        only, so there must be ten of *these* rows for each unknown: as many in all as without a mask.
         """
         per_row = self.projection(1, outputs, setting) - self.projection(0, outputs, setting)
-        unknowns, cost = (self.m, _EVALUATION) if self.mask is None else (self.mask.sum(axis=0).mean(), _EVALUATION / 3)
+        unknowns, cost = float(self.m), _EVALUATION
+        if self.mask is not None and copies:
+            unknowns, cost = float(self.mask.sum(axis=0).mean()), _EVALUATION / 3
         most = int(max(10 * unknowns, 2000, cost / per_row))
         if n <= most:
             return np.arange(n)

@@ -64,7 +64,7 @@ class Scene:
     X : (n, d)
         On the host, sorted by class.
     classes : (n,)
-        What the teacher says; zeros for a regressor.
+        What rows are sorted by: what the teacher says, or the labels of pairs; zeros for a regressor.
     labels : (n,) or None
         What is true.
     decoder : Decoder
@@ -129,11 +129,19 @@ class Scene:
         """Whether there is a machine for each pair of classes."""
         return isinstance(self.decoder, PairVote | PairDAG)
 
-    def by_labels(self) -> Scene:
+    def by_labels(self, *, pairs: bool = False) -> Scene:
         """Return the same rows with their labels as targets, +1 and -1, and one output a class (one in all for two).
 
-        Where labels are not known, the teacher's answers take their place.
+        Where labels are not known, the teacher's answers take their place. With ``pairs`` there is an output for each
+        pair of classes as before; rows of others are 0 to it, and are to count for little.
         """
+        if pairs and self.n_classes > 2:
+            order = np.argsort(self.known, kind="stable")
+            X, known = arrays.take(self.X, order), self.known[order]
+            targets = sides_of(known, self.n_classes, pairwise=True)
+            labels = None if self.labels is None else known
+            placed = _placed(self.problem, X, targets)
+            return replace(self, X=X, classes=known, labels=labels, targets=targets, placed=placed, copies=False)
         decoder, several = self.decoder, self.n_classes > 2
         if several and decoder.classes is not None:
             decoder = Argmax(decoder.classes)
@@ -182,7 +190,7 @@ class Scene:
         if self.n_classes < 2:
             return ()
         if not self.copies:
-            return () if self.n_classes > 2 else (Finish.LABELS,)
+            return (Finish.LABELS,) if self.n_classes == 2 or self.pairwise else ()
         return (Finish.SOURCE,) if self.labels is None else (Finish.SOURCE, Finish.LABELS)
 
     def finish(
