@@ -15,12 +15,15 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
 from problems import problem_of
-from svmpress import rehearsal
+from svmpress import effort, rehearsal
 from svmpress.auto import Auto, _Run
 from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
+from svmpress.scene import Scene, Setting
+from svmpress.scoring import Verdict
+from svmpress.trials import Tried
 
 
 @pytest.fixture(scope="module")
@@ -315,6 +318,37 @@ def test_pairs_are_fitted_to_labels_where_that_is_better(digits):
     assert save_cost(result.model, "libsvm") == result.model.n_vectors
     assert isinstance(result.model.decoder, PairVote)
     assert lost(source, result.model, X_test, y_test) < -0.02
+
+
+def test_labels_of_pairs_take_more_rows_than_a_copy(monkeypatch):
+    monkeypatch.setattr(effort, "_EVALUATION", 1e6)
+    X, y = make_blobs(2600, centers=3, cluster_std=2.0, random_state=0)
+    problem = replace(problem_of(SVC(C=0.1).fit(X, y), X, y), layout="libsvm")
+    run = _Run(problem, 240, None, None)
+    scene = Scene.of(problem, run.effort.sample(2600, 3, Setting(), 0))
+    labels = run._by_labels_of(problem, scene)
+    assert (scene.n, labels.n) == (2000, 2400)
+    np.testing.assert_array_equal(labels.classes, np.sort(labels.labels))
+    np.testing.assert_array_equal(labels.targets[-1], [0, -1, -1])
+    assert run._by_labels_of(problem, replace(scene, labels=None)) is None  # answers of the source are copied
+
+
+@pytest.mark.parametrize(
+    ("lead", "of_labels", "of_copy", "wins"),
+    [(2.9, 0.9, 0.5, "copy"), (3.1, 0.898, 0.95, "labels"), (3.1, 0.8, 0.795, "copy"), (3.1, 0.8, 0.6, "labels")],
+)
+def test_labels_of_pairs_must_be_far_ahead(lead, of_labels, of_copy, wins):
+    right = np.random.default_rng(0).permutation(1000)
+
+    def way(score):
+        return Tried(None, Verdict((right < 1000 * score).astype(float))), wins
+
+    X, y = make_blobs(60, centers=3, random_state=0)
+    run = _Run(replace(problem_of(SVC().fit(X, y), X, y), layout="libsvm"), 6, None, None)
+    run.example = way(0.9)[0].verdict
+    found = run._better_way_of_pairs(lead, lambda: way(of_copy), lambda: way(of_labels))
+    assert found[0].score == (of_copy if wins == "copy" else of_labels)
+    assert any(note.startswith("classes are fitted") for note in run.notes) == (wins == "labels")
 
 
 def test_classes_are_no_targets_where_functions_have_no_norm():

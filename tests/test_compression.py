@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
@@ -201,14 +201,25 @@ def test_the_source_is_left_as_it_was(svc, rows):
     np.testing.assert_array_equal(y, kept[1])
 
 
-def test_probabilities_of_the_source_stay_with_its_decoder(rows):
-    X, y, *_ = rows
-    source = svmpress.from_estimator(SVC(gamma=1.0).fit(X, y))
-    source = svmpress.KernelModel(
+def calibrated(svc):
+    source = svmpress.from_estimator(svc)
+    return svmpress.KernelModel(
         source.expansion, source.decoder, probability={"probA": np.array([-1.0]), "probB": np.array([0.1])}
     )
-    small = svmpress.compress(source, X, y, vectors=6).model
-    assert set(small.probability) == {"probA", "probB"}
+
+
+def test_probabilities_of_the_source_stay_with_its_values(rows):
+    X, _, *_ = rows
+    source = calibrated(SVC(gamma=1.0).fit(*rows[:2]))
+    assert set(svmpress.compress(source, X, vectors=6).model.probability) == {"probA", "probB"}
+
+
+def test_probabilities_are_left_out_where_labels_are_fitted():
+    X, y = make_blobs(800, centers=[[0, 0], [2, 0]], cluster_std=1.2, random_state=0)
+    result = svmpress.compress(calibrated(SVC(C=1000, gamma=10).fit(X, y)), X, y, vectors=10)
+    assert any(note.startswith("classes are fitted") for note in result.notes)
+    assert result.model.probability == {}
+    assert any("probabilities are left out" in note for note in result.notes)
 
 
 # ---------------------------------------------------------------------------------------------------------

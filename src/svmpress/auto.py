@@ -6,9 +6,10 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
 
 1. **Starts** (k-means centres, rows picked by multi-output LARS or the elastic net, a smaller model grown) are refined
    briefly; the best goes on.
-2. **Targets**: a classifier may also be fitted to labels, with one output a class instead of one a pair, and the norm
-   in the kernel's space against over-fitting: it then approximates kernel ridge regression. That takes fewer outputs,
-   and does not repeat the errors of the source; it copies less of it. Both ways go on until one is clearly behind.
+2. **Targets**: a classifier may also be fitted to labels, with the norm in the kernel's space against over-fitting: it
+   then approximates kernel ridge regression. That does not repeat the errors of the source, it copies less of it, and
+   one output a class does instead of one a pair (the LibSVM layout keeps pairs). Both ways go on until one is clearly
+   behind.
 3. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
    less to rows of other classes than its two), a kernel width that is learned, a stronger ridge.
 4. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
@@ -20,6 +21,7 @@ all rows. The work is bounded (:mod:`svmpress.effort`): rows are sampled and ite
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -96,6 +98,10 @@ class _Choice:
     finish_steps: int = 0
 
 
+_Way = tuple[Tried, _Choice]
+"""A fit and the choice that leads to it."""
+
+
 @dataclass(eq=False)
 class _Run:
     """One compression."""
@@ -125,7 +131,7 @@ class _Run:
         """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
         source, decoder = self.problem.source.expansion, self.problem.source.decoder
         self.owner = np.zeros(self.m, dtype=np.intp)
-        if not isinstance(decoder, PairVote | PairDAG):
+        if not isinstance(decoder, PairVote | PairDAG) or decoder.n_classes == 2:
             return None
         n_classes = decoder.n_classes
         used = np.zeros((source.n_vectors, n_classes))
@@ -146,6 +152,7 @@ class _Run:
         return Outcome(
             self.trials.expansion(fit),
             decoder=None if scene.decoder is self.problem.source.decoder else scene.decoder,
+            copies=choice.copies,
             status="" if len(fit.vectors) == self.m else "there are fewer distinct rows than vectors asked for",
             path=self.path,
             trace=self.trace,
@@ -169,9 +176,7 @@ class _Run:
             return _Choice(start.fit.vectors, start.fit.kernel, setting)
         return self._better_way(scene, self._by_labels_of(problem, scene), judge, start, setting)[1]
 
-    def _better_way(
-        self, scene: Scene, of_labels: Scene | None, judge: Judge, start: Tried, setting: Setting
-    ) -> tuple[Tried, _Choice]:
+    def _better_way(self, scene: Scene, of_labels: Scene | None, judge: Judge, start: Tried, setting: Setting) -> _Way:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
         first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
         if of_labels is None or first is None:
@@ -184,6 +189,12 @@ class _Run:
         self.notes.append("the source's values as targets:")
         best, setting = self._best_setting(scene, judge, start, setting)
         lead = first[0].gain_over(best)
+        if self.mask is not None:
+            return self._better_way_of_pairs(
+                lead,
+                lambda: self._finished(scene, judge, start, best, setting),
+                lambda: self._finished(of_labels, judge, start, *first),
+            )
         copied = None if lead > _CLEAR else self._finished(scene, judge, start, best, setting)
         if copied is not None and lead < -_CLEAR:
             self.notes.append(f"the source's values are fitted, not classes {best.against(first[0])}")
@@ -197,6 +208,34 @@ class _Run:
             self.notes.append(f"classes are fitted, not the source's values {labels[0].against(rival)}{instead}")
             return labels
         self.notes.append(f"the source's values are fitted, not classes {rival.against(labels[0])}")
+        return copied
+
+    def _better_way_of_pairs(self, lead: float, copy: Callable[[], _Way], follow: Callable[[], _Way]) -> _Way:
+        """Choose under a mask, where copies converge slowly and the last descent, on all rows, has more steps.
+
+        So a copy that is behind on the way may still come to what it aims at, the source. Labels are fitted if they
+        are far ahead on the way and then not clearly behind the source itself, or far ahead in the end.
+        """
+        if lead <= _FAR:
+            self.notes.append(f"the source's values are fitted; classes lead by {lead:.1f} standard errors, too little")
+            return copy()
+        self.notes.append("classes as targets:")
+        labels = follow()
+        behind = (
+            np.inf if self.example is None or labels[0].verdict is None else self.example.gain_over(labels[0].verdict)
+        )
+        if behind <= _CLEAR:
+            self.notes.append(
+                f"classes are fitted, not the source's values: {lead:.1f} standard errors ahead of them on the way, "
+                f"and {behind:.1f} behind the source itself"
+            )
+            return labels
+        self.notes.append("the source's values as targets, to the end:")
+        copied = copy()
+        if labels[0].gain_over(copied[0]) > _FAR:
+            self.notes.append(f"classes are fitted, not the source's values {labels[0].against(copied[0])}")
+            return labels
+        self.notes.append(f"the source's values are fitted, not classes {copied[0].against(labels[0])}")
         return copied
 
     def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
@@ -218,7 +257,9 @@ class _Run:
         problem, rehearsed = trusting_labels(problem, rows)
         if labelled and problem.y is None:
             self.problem = replace(self.problem, y=None)  # nor does the compression itself see them
-            self.notes.append("the source does not answer as its labels suggest (weights?): it is copied as it is")
+            self.notes.append(
+                "the source does not answer as its labels suggest (weights?): what it answers counts, not they"
+            )
         judge = Judge(problem, held)
         if rehearsed is None:
             y = None if problem.y is None else problem.y[rows]
@@ -244,19 +285,18 @@ class _Run:
             setting = Setting(relevance=_HARDLY, norm=_NORM)
             some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed, copies=False)
             scene = Scene.of(problem, some)
+        if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
+            return None
         return self._by_labels(scene)
 
     def _may_follow_labels(self, scene: Scene) -> bool:
-        """Return whether there are labels to fit."""
-        if scene.n_classes < 2 or (scene.n_classes == 2 and scene.labels is None):
+        """Return whether labels may be fitted; where that saves no outputs, only labels that are known."""
+        saves = scene.n_classes > 2 and self.mask is None
+        if scene.n_classes < 2 or (scene.labels is None and not saves):
             return False
-        if not (self.trusted and self.problem.source.kernel.definite):
-            return False
-        return len(np.unique(scene.known)) == scene.n_classes  # nothing would be known of the others
+        return self.trusted and self.problem.source.kernel.definite
 
-    def _finished(
-        self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting
-    ) -> tuple[Tried, _Choice]:
+    def _finished(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> _Way:
         return self._best_finish(scene, judge, *self._best_descent(scene, judge, start, best, setting))
 
     def _starts(self, scene: Scene) -> dict[str, Floats]:
@@ -368,9 +408,7 @@ class _Run:
             ladders.append([("a stronger ridge", {"ridge": 1e-5})])
         return ladders
 
-    def _best_descent(
-        self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting
-    ) -> tuple[Tried, _Choice]:
+    def _best_descent(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> _Way:
         """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
         total = self.trials.steps(0.2, scene, setting, 12, 600)
         way = [best]
@@ -399,7 +437,7 @@ class _Run:
             self.notes.append(f"last solve with the ridge {choice.ridge:g} ({before:.4f} -> {top.score:.4f})")
         return top, choice
 
-    def _best_finish(self, scene: Scene, judge: Judge, best: Tried, choice: _Choice) -> tuple[Tried, _Choice]:
+    def _best_finish(self, scene: Scene, judge: Judge, best: Tried, choice: _Choice) -> _Way:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""
         if not scene.finishes:
             return best, choice
@@ -417,6 +455,8 @@ class _Run:
             needed = 0.0 if self.trusted or how is not Finish.SOURCE else -_CLEAR
             if scene.copies and how is Finish.LABELS:  # what leaves the source must pay
                 needed = _CLEAR
+            elif not scene.copies and self.mask is not None:  # a finish has no norm to hold it back
+                needed = _HELPS
             if peak.gain_over(top) > needed:
                 top, chosen = peak, replace(choice, finish=how, finish_steps=steps)
         adopted = top is not best

@@ -251,12 +251,15 @@ def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compressi
 
 
 def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Compression:
-    source = problem.source
+    source, notes = problem.source, outcome.notes
+    calibrated = outcome.decoder is None and outcome.copies
+    if source.probability and not calibrated:
+        notes = (*notes, "the parameters of probabilities are left out: they belong to the source's values")
     model = replace(
         source,
         expansion=outcome.expansion,
         decoder=outcome.decoder or source.decoder,
-        probability=source.probability if outcome.decoder is None else {},
+        probability=source.probability if calibrated else {},
         provenance={**source.provenance, "compressed_from": source.n_vectors},
     )
     if source.expansion.coef.dtype == np.float32:  # as max_bytes counted; methods compute in double precision
@@ -270,7 +273,7 @@ def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Com
         outcome.status if fewer else "",
         path=outcome.path,
         trace=outcome.trace,
-        notes=outcome.notes,
+        notes=notes,
     )
 
 

@@ -67,6 +67,8 @@ class Outcome:
     expansion : KernelExpansion
     decoder : Decoder or None
         None: the source's.
+    copies : bool
+        Whether decision values are like the source's, so that what was calibrated on those still holds.
     status : str
         Empty, or why there are fewer vectors than asked for.
     path, trace : mappings
@@ -77,6 +79,7 @@ class Outcome:
 
     expansion: KernelExpansion
     decoder: Decoder | None = None
+    copies: bool = True
     status: str = ""
     path: Mapping[str, SelectionPath] = field(default_factory=dict)
     trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """A scene: rows, a teacher's decision values on them, and the fits that :mod:`svmpress.auto` chooses among.
 
-Rows are sorted by the class that the teacher gives them, which is how :class:`ProjectedError` wants its groups.
+Rows are sorted by the class that the teacher gives them, or by their labels where pairs are fitted to these, which is
+how :class:`ProjectedError` wants its groups.
 """
 
 from __future__ import annotations

@@ -90,5 +90,5 @@ class Trials:
         return self.effort.projection(scene.n, scene.targets.shape[1], setting)
 
     def _mask_of(self, values: Floats) -> NDArray[np.bool_] | None:
-        """Return the mask of coefficients or targets, (..., outputs): none where there is one output a class."""
+        """Return the mask of coefficients or targets, (..., outputs), if it is about as many outputs."""
         return self.effort.mask if values.shape[1] == self.n_outputs else None
