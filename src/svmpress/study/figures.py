@@ -44,8 +44,8 @@ STYLES: dict[str, tuple[str, str, Any]] = {
     "dlib-pair": (_RED, "h", _SOLID),
 }
 """Colour, marker and dashes of each method."""
-_MANY = 500
-"""A wider range than this on an axis gets decades only."""
+_SOME, _MANY = 100, 500
+"""From these ranges on, an axis gets fewer labels in a decade, and one."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +170,11 @@ def _draw_panel(panel: Any, records: Records, found: Curves, name: str, kind: Ki
 
 
 def _mark_axis(panel: Any, kind: Kind) -> None:
-    """Label 1, 2 and 5 of each decade where there is room, else the decades."""
+    """Label 1, 2 and 5 of each decade where there is room, 1 and 3 where there is less, or the decades alone."""
     from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
     left, right = panel.get_xlim()
-    subs = (1.0, 2.0, 5.0) if right < _MANY * left else (1.0,)
+    subs = (1.0, 2.0, 5.0) if right < _SOME * left else (1.0, 3.0) if right < _MANY * left else (1.0,)
     plain = FuncFormatter(lambda x, _: f"{x:,.0f}")
     panel.xaxis.set_major_locator(LogLocator(subs=subs))
     panel.xaxis.set_major_formatter(
