@@ -441,8 +441,7 @@ class _Run:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""
         if not scene.finishes:
             return best, choice
-        part = 0.01 if self.mask is None else 0.03  # without coordinates for coefficients (polish) it takes more steps
-        first = self.effort.steps(part, self.effort.finish(scene), 10, 25)
+        first = self.effort.steps(0.01, self.effort.finish(scene), 10, 25)
         top, chosen, tried = best, choice, []
         for how in scene.finishes:
             at, done, way = best.fit, 0, []
