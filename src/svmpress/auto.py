@@ -351,7 +351,9 @@ class _Run:
             return self.trials.continued(scene, judge, start, setting, steps), setting
 
         ways = [tried(0), tried(1)]
-        if all(start.gain_over(fit) > _FAR for fit, _ in ways):
+        # one way must come to be far ahead under a mask: not worth a search for the norm that makes it less behind
+        needed = -_FAR if self.mask is None else _CLEAR
+        if all(fit.gain_over(start) < needed for fit, _ in ways):
             self.notes.append(f"classes as targets: not used {ways[0][0].against(start)}")
             return None
         up = ways[1][0].score > ways[0][0].score
