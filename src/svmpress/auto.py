@@ -221,9 +221,7 @@ class _Run:
             return copy()
         self.notes.append("classes as targets:")
         labels = follow()
-        behind = (
-            np.inf if self.example is None or labels[0].verdict is None else self.example.gain_over(labels[0].verdict)
-        )
+        behind = 0.0 - self._over_source(labels[0])
         if behind <= _CLEAR:
             self.notes.append(
                 f"classes are fitted, not the source's values: {lead:.1f} standard errors ahead of them on the way, "
@@ -240,9 +238,13 @@ class _Run:
 
     def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
         """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
-        if self.example is None or labels.verdict is None:
-            return False
-        return labels.gain_over(start) > _FAR and labels.verdict.gain_over(self.example) > _CLEAR
+        return labels.gain_over(start) > _FAR and self._over_source(labels) > _CLEAR
+
+    def _over_source(self, tried: Tried) -> float:
+        """Return by how many standard errors a fit is better than the rehearsed SVM; -inf where that is not known."""
+        if self.example is None or tried.verdict is None:
+            return -np.inf
+        return tried.verdict.gain_over(self.example)
 
     def _rehearsed(self) -> tuple[Problem, Judge | None]:
         """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""

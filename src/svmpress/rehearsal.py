@@ -82,7 +82,7 @@ def trusting_labels(problem: Problem, rows: NDArray[np.intp]) -> tuple[Problem, 
     """Return the problem and its rehearsal on these rows; without y and rehearsal where the source does not follow y.
 
     An SVM trained with weights of classes or rows does not answer as its labels suggest. Labels must not judge it then:
-    it is copied as it is.
+    what it answers counts.
     """
     rehearsed = rehearsal(problem, rows)
     if rehearsed is None or _alike(problem.source, rehearsed):
