@@ -9,8 +9,10 @@ import pytest
 from scipy import sparse
 
 from svmpress.arrays import to_numpy
+from svmpress.decoders import class_pairs, pair_mask
 from svmpress.kernels import KERNELS, RBF, Linear, Polynomial
 from svmpress.objective import ExpansionObjective, Parameters, ProjectedError, SquaredError
+from svmpress.systems import pieces
 from test_kernels import conformance_kernel, fourth_order
 
 N, D, M, OUTPUTS = 14, 3, 4, 3
@@ -128,13 +130,16 @@ def weights_of(kind: str):
     if kind == "groups":  # one weight for all outputs of a group
         return {**groups, "weights": np.repeat([[2.0], [1.0], [0.25]], OUTPUTS, axis=1)}
     several = {**groups, "weights": np.array([[1.0, 0.01, 3.0], [1.0, 1.0, 1.0], [0.5, 2.0, 0.01]])}
-    return {**several, "thin": 2} if kind == "thinned" else several
+    if kind == "own rows and a background":
+        own = np.array([[1.0, 0.0, 3.0], [1.0, 1.0, 1.0], [0.0, 2.0, 0.5]])
+        return {**groups, "weights": own, "background": 0.05, "thin": 3}
+    return several
 
 
 MASK = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]], dtype=bool)
 
 
-@pytest.fixture(params=["none", "groups", "groups and outputs", "thinned"])
+@pytest.fixture(params=["none", "groups", "groups and outputs", "own rows and a background"])
 def weights(request):
     return weights_of(request.param)
 
@@ -162,17 +167,13 @@ def penalised(request):
 
 
 def directly(
-    kernel, X, T, V, *, start=None, sizes=None, weights=None, thin=1, mask=None, intercept=None, ridge=RIDGE, norm=0.0
-):
+    kernel, X, T, V, *, start=None, sizes=None, weights=None, background=0.0, thin=1, mask=None, intercept=None,
+    ridge=RIDGE, norm=0.0,
+):  # fmt: skip
     """Each output by itself, by least squares on stacked rows: value, coefficients, intercepts."""
     sizes = np.array([len(X)]) if sizes is None else sizes
     W = np.repeat(np.ones((1, T.shape[1])) if weights is None else weights, sizes, axis=0)
-    if thin > 1:  # the lightest outputs of a group hear every so many of its rows, with the weight of all
-        for first, size, w in zip(np.cumsum(sizes) - sizes, sizes, weights, strict=True):
-            heard = np.zeros(size)
-            heard[::thin] = size / max(1, len(heard[::thin]))
-            light = (w == w.min()) & (w.max() > w.min()) & (size >= 2 * thin)
-            W[first : first + size, light] *= heard[:, None]
+    W[::thin] += background * len(X) / len(X[::thin])
     K, K_VV = kernel.gram(X, V), kernel.gram(V, V)
     mean_square = np.mean(kernel.gram(X, V if start is None else start) ** 2, axis=None if kernel.bounded else 0)
     mean_square = np.broadcast_to(mean_square, len(V))
@@ -233,7 +234,7 @@ def test_the_ridge_stays_where_it_was_fixed(kernel, X, V, T):
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
-@pytest.mark.parametrize("kind", ["none", "groups", "groups and outputs"])
+@pytest.mark.parametrize("kind", ["none", "groups", "groups and outputs", "own rows and a background"])
 @pytest.mark.parametrize("name", WIDE)
 def test_the_projection_agrees_on_every_library_and_in_blocks(
     backend, name, kind, form, X, V, T, mask, intercept, assert_close
@@ -252,6 +253,33 @@ def test_the_projection_agrees_on_every_library_and_in_blocks(
             assert_close(mine, theirs, ulps=1e4)
         assert_close(to_numpy(got.intercept), np.asarray(expected.intercept), ulps=1e4)
         assert got.gamma == pytest.approx(expected.gamma, rel=1e-6, abs=1e-8)
+
+
+def test_machines_of_pairs_with_many_vectors_are_solved_from_pieces(backend, rng):
+    n_classes, each = 6, 25
+    V, X = rng.standard_normal((n_classes * each, 3)), rng.standard_normal((300, 3))
+    mask, own = pair_mask(np.repeat(np.arange(n_classes), each), n_classes), np.zeros((n_classes, 15))
+    for p, pair in enumerate(class_pairs(n_classes)):
+        own[pair, p] = 1.0
+    settings = {
+        "sizes": np.array([60, 40, 0, 100, 70, 30]),
+        "weights": own,
+        "background": 0.02,
+        "thin": 4,
+        "mask": mask,
+    }
+    T, kernel = rng.standard_normal((300, 15)), RBF(0.5)
+    assert len(pieces(mask[:, own[0] > 0])) == n_classes
+    value, coef, constants = directly(kernel, X, T, V, ridge=1e-3, **settings)
+    for max_bytes in (None, 30_000):
+        objective = ProjectedError(
+            kernel, *map(backend.asarray, (X, T, V)), ridge=1e-3, max_bytes=max_bytes, **settings
+        )
+        for _ in range(2):  # what the first evaluation left behind does not matter to the second
+            got = objective.value_and_grad(backend.asarray(V))
+        assert got.value == pytest.approx(value, rel=1e-9)
+        np.testing.assert_allclose(to_numpy(got.coef), coef, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(to_numpy(got.intercept), constants, rtol=1e-6)
 
 
 def test_a_perfect_fit_has_no_error_and_no_gradient(rng):

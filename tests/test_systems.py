@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from svmpress.systems import MaskedSystems, solve_ridged
+from svmpress.decoders import class_pairs, pair_mask
+from svmpress.systems import MaskedSystems, pieces, solve_ridged
 
 SIZE, GROUPS = 9, 3
 
@@ -53,3 +56,32 @@ def test_a_singular_system_is_solved():
     N = np.ones((4, 4))
     x = solve_ridged(N, np.ones((4, 1)), np.zeros(4))
     np.testing.assert_allclose(N @ x, np.ones((4, 1)), atol=1e-6)
+
+
+def looked_at(found, m: int) -> np.ndarray:
+    """Return how often pieces and their mirrors cover each element, a piece on the diagonal once."""
+    covered = np.zeros((m, m), dtype=int)
+    for rows, columns in found:
+        covered[rows, columns] += 1
+    return covered
+
+
+@given(st.integers(1, 6), st.integers(1, 60), st.integers(0, 2**31))
+def test_pieces_hold_all_that_outputs_look_at(n_runs, length, seed):
+    rng = np.random.default_rng(seed)
+    free = np.repeat(rng.random((n_runs, 5)) < 0.4, rng.integers(1, length + 1, n_runs), axis=0)
+    covered = looked_at(pieces(free), len(free))
+    wanted = free.astype(int) @ free.T > 0
+    assert ((covered + covered.T)[wanted] > 0).all()
+    assert covered.max() <= 1  # and nothing twice
+
+
+def test_the_machines_of_one_class_look_at_a_strip_and_a_diagonal():
+    n_classes, each = 10, 40
+    mask = pair_mask(np.repeat(np.arange(n_classes), each), n_classes)
+    of_class = mask[:, (class_pairs(n_classes) == 3).any(axis=1)]
+    found = pieces(of_class)
+    assert len(found) == n_classes
+    assert (slice(120, 160), slice(0, 400)) in found
+    assert looked_at(found, 400).sum() == each * 400 + (n_classes - 1) * each * each
+    assert pieces(mask) == ((slice(0, 400), slice(0, 400)),)  # those of all classes look at everything

@@ -480,7 +480,8 @@ class _Run:
         if len(some) < n:
             self.notes.append(f"the descent ran on {len(some):,} of {n:,} rows, the last steps on all of them")
         left = self.effort.left  # what the search did not need goes into the descent
-        steps = self.trials.steps(0.75 * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
+        part = 0.75 if scene is not whole or self.mask is None else 1.0  # which is slow under a mask
+        steps = self.trials.steps(part * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
         fit = self._descend(scene, choice, steps)
         if scene is not whole:
             last = self.trials.steps(0.25 * left, whole, setting, 3, 100)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from svmpress import arrays
 from svmpress.arrays import Rows
 from svmpress.model import KernelModel
-from svmpress.scene import Scene, Setting, heard_outputs
+from svmpress.scene import Scene, Setting, heard_outputs, thin
 
 _MOST_WORK = 6e12
 """Floating-point operations of one compression, with few vectors: some three minutes on two cores."""
@@ -85,16 +85,22 @@ class Effort:
 
     def projection(self, n: int, outputs: int, setting: Setting) -> float:
         """Return the operations of one evaluation of the projected error on n rows."""
-        m, heard = self.m, float(outputs)
-        solve = m**3 / 3 + m * m
-        if self.mask is not None and self.mask.shape[1] == outputs:
-            solve = float(((self.mask.sum(axis=0) + 1.0) ** 3).sum()) / 3
+        m, heard, masked = self.m, float(outputs), self._is_masked(outputs)
+        gram, solve = float(n * m * m), m**3 / 3 + m * m
+        if setting.relevance < 1:  # most outputs hear of some rows only
+            heard = heard_outputs(n, outputs, masked)
+        if self.mask is not None and masked:
+            unknowns = self.mask.sum(axis=0)
+            solve = float(((unknowns + 1.0) ** 3).sum()) / 3
+            if setting.relevance < 1:  # of the rows of a class, only the systems of its machines are made
+                gram = n * m * (min(m, 2 * float(unknowns.mean())) + m / thin(n, masked))
         elif setting.relevance < 1:  # a system for each output, put together from those of the classes
             solve = outputs * (solve + 4 * np.sqrt(2 * outputs) * m * m)
-        if setting.relevance < 1:  # most outputs hear of some rows only
-            heard = heard_outputs(outputs)
         between = m * m * (4.0 * self.n_features + 200) if setting.norm else 0.0  # vectors are dense
-        return self.margins(n, heard) + n * m * m + solve + between
+        return self.margins(n, heard) + gram + solve + between
+
+    def _is_masked(self, outputs: int) -> bool:
+        return self.mask is not None and self.mask.shape[1] == outputs
 
     def margins(self, n: int, heard: float) -> float:
         """Return the operations of one evaluation without a solve, if this many outputs hear of a row."""
@@ -103,7 +109,8 @@ class Effort:
     def finish(self, scene: Scene) -> float:
         """Return the operations of one evaluation of the margins of a scene."""
         outputs = scene.targets.shape[1]
-        return self.margins(scene.n, heard_outputs(outputs) if scene.pairwise else outputs)
+        heard = heard_outputs(scene.n, outputs, self._is_masked(outputs)) if scene.pairwise else outputs
+        return self.margins(scene.n, heard)
 
     def steps(self, part: float, cost: float, least: int, most: int) -> int:
         """Return how many evaluations of this cost a part of the work buys."""
@@ -116,15 +123,15 @@ class Effort:
     def sample(self, n: int, outputs: int, setting: Setting, seed: int, *, copies: bool = True) -> NDArray[np.intp]:
         """Return positions of as many of n rows as one evaluation may cost, at least ten for each unknown of a machine.
 
-        Where the values of the source are copied under a mask, a machine has few unknowns and no noise to follow: fewer
-        rows and more steps are the better bargain. Labels are noisy, and a machine follows those of its own two classes
-        only, so there must be ten of *these* rows for each unknown: as many in all as without a mask.
+        Where the values of the source are copied under a mask, a machine has few unknowns and no noise to follow.
+        Labels are noisy, and a machine follows those of its own two classes only, so there must be ten of *these* rows
+        for each unknown: as many in all as without a mask.
         """
-        per_row = self.projection(1, outputs, setting) - self.projection(0, outputs, setting)
-        unknowns, cost = float(self.m), _EVALUATION
+        per_row = (self.projection(n, outputs, setting) - self.projection(0, outputs, setting)) / n
+        unknowns = float(self.m)
         if self.mask is not None and copies:
-            unknowns, cost = float(self.mask.sum(axis=0).mean()), _EVALUATION / 3
-        most = int(max(10 * unknowns, 2000, cost / per_row))
+            unknowns = float(self.mask.sum(axis=0).mean())
+        most = int(max(10 * unknowns, 2000, _EVALUATION / per_row))
         if n <= most:
             return np.arange(n)
         return np.sort(np.random.default_rng(seed).permutation(n)[:most])

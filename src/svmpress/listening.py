@@ -1,8 +1,8 @@
 """Who hears which rows: groups of rows that weigh alike, and the outputs that listen to them.
 
 A machine of a pair of classes is for rows of these two, and rows of the others count little. Rows are therefore sorted
-by class, and in each such group the outputs that it concerns listen to every row, the others to every so many: of 26
-classes a row then costs 25 outputs and a part of 300 instead of 325.
+by class, and the rows of a class are heard by the outputs that they concern; besides, all outputs hear every so many of
+all rows, the *background*. Of 26 classes a row then costs 25 outputs and a part of 325 instead of 325.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from svmpress.arrays import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Listeners:
-    """Outputs that hear every ``step``-th row of a group, with their weights (k,) and targets (n / step, k).
+class Group:
+    """Rows, and the outputs that hear them, with their weights (k,) and targets (n, k).
 
     ``outputs`` is None where these are all; else ``place`` (k, M) is 1 where column i of k is output j of M.
     """
 
-    step: int
+    rows: slice
     outputs: Array | None
     place: Array | None
     weights: Array
@@ -38,30 +38,17 @@ class Listeners:
         """Return (..., k) as (..., M), with zeros for the other outputs."""
         return a if self.place is None else arrays.namespace(a).matmul(a, self.place)
 
-    def targets_of(self, block: slice) -> Array:
-        """Return the targets of the rows that are heard in a block, which begins at a multiple of the step."""
-        return self.targets[block.start // self.step : -(-block.stop // self.step), :]
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Rows that weigh alike for each output, and who listens to them."""
-
-    rows: slice
-    listeners: tuple[Listeners, ...]
-    thin: int
-    """The longest step that a listener may have."""
-
     def blocks(self, bytes_per_row: int, max_bytes: int) -> Iterator[tuple[slice, slice]]:
-        """Yield blocks of rows, as positions in the group and among all rows; every listener hears their first."""
-        n, first = self.rows.stop - self.rows.start, self.rows.start
-        for part in arrays.blocks(-(-n // self.thin), bytes_per_row * self.thin, max_bytes):
-            block = slice(self.thin * part.start, min(self.thin * part.stop, n))
-            yield block, slice(first + block.start, first + block.stop)
+        """Yield blocks of rows, as positions in the group and among all rows."""
+        first, step = self.rows.start, self.rows.step or 1
+        for block in arrays.blocks(self.targets.shape[0], bytes_per_row, max_bytes):
+            yield block, slice(first + step * block.start, first + step * (block.stop - 1) + 1, step)
 
 
-def groups_of(targets: Array, sizes: NDArray[np.intp], weights: Floats, thin: int) -> list[Group]:
-    """Return the groups of rows that are sorted by group.
+def groups_of(
+    targets: Array, sizes: NDArray[np.intp], weights: Floats, background: float = 0.0, thin: int = 1
+) -> list[Group]:
+    """Return the groups of rows that are sorted by group, and the background before them if it has a weight.
 
     Parameters
     ----------
@@ -69,38 +56,37 @@ def groups_of(targets: Array, sizes: NDArray[np.intp], weights: Floats, thin: in
     sizes : (g,) int
         Rows in each group.
     weights : (g, M)
-        Weight of each group's rows for each output.
+        Weight of each group's rows for each output; those of weight 0 do not hear them.
+    background : float
+        A weight of all rows for all outputs, besides.
     thin : int
-        Outputs with the smallest weight of a group, where others have more, hear only every so many of its rows, with
-        the weight of all.
+        The background is every so many rows, with the weight of all.
     """
+    n, n_outputs = targets.shape
     stops = np.cumsum(sizes)
-    return [
-        _group(targets, slice(int(stop - size), int(stop)), w, thin)
+    groups = [
+        _group(targets, slice(int(stop - size), int(stop)), w)
         for size, stop, w in zip(sizes, stops, weights, strict=True)
     ]
+    if not background:
+        return groups
+    heard = slice(0, n, thin)
+    weight = background * n / max(1, len(range(n)[heard]))
+    return [_group(targets, heard, np.full(n_outputs, weight)), *groups]
 
 
-def _group(targets: Array, rows: slice, weights: Floats, thin: int) -> Group:
-    light = weights == weights.min()
-    if thin == 1 or light.all() or rows.stop - rows.start < 2 * thin:
-        return Group(rows, (_listeners(targets, rows, weights, 1),), thin)
-    parts = (np.where(light, 0.0, weights), 1), (np.where(light, weights, 0.0), thin)
-    return Group(rows, tuple(_listeners(targets, rows, some, step) for some, step in parts if some.any()), thin)
-
-
-def _listeners(targets: Array, rows: slice, weights: Floats, step: int) -> Listeners:
-    """Return the outputs of positive weight; all of them if there are no others."""
+def _group(targets: Array, rows: slice, weights: Floats) -> Group:
+    """Return rows for the outputs of positive weight; for all of them if there are no others, or no such."""
     xp, device = arrays.namespace(targets), arrays.device_of(targets)
 
     def here(a: Floats) -> Array:
         return xp.asarray(a, device=device)
 
-    T = targets[slice(rows.start, rows.stop, step), :]
-    weights = weights * (rows.stop - rows.start) / max(1, T.shape[0])
+    T = targets[rows, :]
     if weights.all() or not weights.any():
-        return Listeners(step, None, None, here(weights), T)
+        return Group(rows, None, None, here(weights), T)
     which = np.flatnonzero(weights)
     outputs = xp.asarray(which, device=device)
-    place = here(np.eye(targets.shape[1])[which])
-    return Listeners(step, outputs, place, here(weights[which]), xp.take(T, outputs, axis=1))
+    return Group(
+        rows, outputs, here(np.eye(targets.shape[1])[which]), here(weights[which]), xp.take(T, outputs, axis=1)
+    )

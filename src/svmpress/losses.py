@@ -2,7 +2,7 @@
 
 A classifier is not asked for the source's decision values but for their signs, and only for those that matter: of a
 one-vs-one model, the machines that involve a row's own class. :class:`MarginObjective` pushes these to their side until
-a margin is met, and holds the others near the source with a small weight.
+a margin is met, and holds all values near the source with a small weight.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from svmpress.objective import WORTH_THREADS, Gradient, Parameters
 
 
 class MarginObjective:
-    """``Σ_ip max(0, τ_ip - s_ip F_ip)²`` where a side s is given, ``anchor · Σ_ip (F_ip - T_ip)²`` where it is not.
+    """``Σ_ip max(0, τ_ip - s_ip F_ip)²`` over the sides s that are given, ``+ anchor · Σ_ip (F_ip - T_ip)²`` over all.
 
     Divided by the number of sides, so that it is a mean. A function of vectors, coefficients, intercepts and width, as
     :class:`~svmpress.objective.ExpansionObjective` is of other losses; but here a row's values are computed for the
-    outputs alone that take sides for its class, and for the others on every so many rows.
+    outputs alone that take sides for its class, and for all outputs on every so many rows.
 
     Parameters
     ----------
@@ -34,13 +34,14 @@ class MarginObjective:
     sizes : (K,) int
         Rows of each class.
     sides : (K, M)
-        +1 or -1 where values of rows of the class should be of that sign, 0 where only the source matters.
+        +1 or -1 where values of rows of the class should be of that sign, 0 where only the source matters. If none is
+        0, there is nothing to anchor.
     trust : bool
         Whether the margin is the source's own where that is smaller, ``τ = min(1, max(0, s T))``: a push stops where
         the source stands. Otherwise τ = 1, the squared hinge of equation 1.
     anchor : float
     thin : int
-        Outputs without a side hear of every so many rows, with the weight of all.
+        The anchor holds every so many rows, with the weight of all.
     max_bytes : int, optional
         Working memory.
     """
@@ -62,8 +63,13 @@ class MarginObjective:
         xp, device = arrays.namespace(targets), arrays.device_of(targets)
         self._on_host = isinstance(targets, np.ndarray)
         self._scale = float(sizes @ np.abs(sides).sum(axis=1)) or 1.0
-        groups = groups_of(targets, sizes, np.where(sides == 0, anchor, 1.0), thin)
-        self._groups = [(g, xp.asarray(s, device=device)) for g, s in zip(groups, sides, strict=True)]
+        anchor = 0.0 if sides.all() else anchor
+        groups = groups_of(targets, sizes, np.abs(sides), anchor, thin)
+        without = np.zeros((len(groups) - len(sides), sides.shape[1]))  # sides of the background
+        self._groups = [
+            (group, group.columns(xp.asarray(s, device=device)))
+            for group, s in zip(groups, [*without, *sides], strict=True)
+        ]
 
     def value_and_grad(self, at: Parameters, *, width: bool = False) -> Gradient:
         """Return the loss and its derivatives; that of γ only if ``width``."""
@@ -82,34 +88,25 @@ class MarginObjective:
         return Gradient(value, dV, dA, db, slope if width else None)
 
     def _of_group(self, group: Group, sides: Array, at: Parameters, width: bool) -> Gradient:
-        V = at.vectors
+        V, A, b = at.vectors, group.columns(at.coef), group.columns(at.intercept)
         xp = arrays.namespace(V)
-        value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
-        own = [
-            (part, part.columns(sides), part.columns(at.coef), part.columns(at.intercept)) for part in group.listeners
-        ]
-        own_dA, own_db = [xp.zeros_like(A) for _, _, A, _ in own], [xp.zeros_like(b) for _, _, _, b in own]
-        per_row = 8 * (5 * V.shape[0] + 4 * at.coef.shape[1] + 2 * V.shape[1])
+        value, slope = 0.0, 0.0
+        dV, dA, db = xp.zeros_like(V), xp.zeros_like(A), xp.zeros_like(b)
+        per_row = 8 * (5 * V.shape[0] + 4 * A.shape[1] + 2 * V.shape[1])
         for block, where in group.blocks(per_row, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
             K = at.kernel.gram(X, V)
-            G = xp.zeros_like(K)
-            for i, (part, s, A, b) in enumerate(own):
-                heard = K[:: part.step, :]
-                R = self._residuals(xp.matmul(heard, A) + b, part.targets_of(block), s)
-                dF = R * part.weights
-                value += float(xp.sum(R * dF)) / self._scale
-                dF *= 2 / self._scale
-                G[:: part.step, :] += xp.matmul(dF, A.T)
-                own_dA[i] += xp.matmul(heard.T, dF)
-                own_db[i] += xp.sum(dF, axis=0)
+            R = self._residuals(xp.matmul(K, A) + b, group.targets[block, :], sides)
+            dF = R * group.weights
+            value += float(xp.sum(R * dF)) / self._scale
+            dF *= 2 / self._scale
+            G = xp.matmul(dF, A.T)
             dV = dV + at.kernel.pullback(X, V, K, G)
+            dA = dA + xp.matmul(K.T, dF)
+            db = db + xp.sum(dF, axis=0)
             if width:
                 slope += at.kernel.pullback_gamma(X, V, K, G)
-        dA, db = xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
-        for (part, *_), of_coef, of_intercept in zip(own, own_dA, own_db, strict=True):
-            dA, db = dA + part.spread(of_coef), db + part.spread(of_intercept)
-        return Gradient(value, dV, dA, db, slope)
+        return Gradient(value, dV, group.spread(dA), group.spread(db), slope)
 
     def _residuals(self, F: Array, T: Array, sides: Array) -> Array:
         """Return by how much values F (k, M) are beyond what they should be, for the sides of their outputs, (M,)."""

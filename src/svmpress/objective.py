@@ -29,10 +29,13 @@ from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
 from svmpress.cores import side_by_side
 from svmpress.kernels import Kernel
-from svmpress.listening import Group, Listeners, groups_of
-from svmpress.systems import ROUNDING, STACK_BYTES, MaskedSystems, solve_ridged
+from svmpress.listening import Group, groups_of
+from svmpress.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
 
 Result = TypeVar("Result")
+
+Kept = dict[tuple[int, int], Array]
+"""Kernel values of blocks of rows, by where they begin and their step."""
 
 WORTH_THREADS = 2e5
 """Kernel values from which on groups are worth threads."""
@@ -137,7 +140,7 @@ class Projection:
 class ProjectedError:
     """The weighted squared error with the best coefficients put in.
 
-        E(V) = min_{A, b}  Σ_g Σ_p w_gp Σ_{i in g} (F_ip - T_ip)² + Σ_jp λ_jp A_jp² + ν Σ_p ‖F_p - b_p‖²,
+        E(V) = min_{A, b}  Σ_ip (w_gp + β) (F_ip - T_ip)² + Σ_jp λ_jp A_jp² + ν Σ_p ‖F_p - b_p‖²,    i in group g,
 
     over its value at the best b alone. The last term is the norm in the kernel's space, ``Σ_p A_pᵀ K(V, V) A_p``. With
     it, and targets that are noisy, E exceeds its least value over *all* functions (kernel ridge regression) by a
@@ -158,9 +161,11 @@ class ProjectedError:
         Rows in each group; one group by default.
     weights : (g, M), optional
         Weight of each group's rows for each output; all one by default.
+    background : float
+        ``β``, a weight of all rows for all outputs.
     thin : int
-        Outputs with the smallest weight of a group, where others have more, hear only every so many of its rows, with
-        the weight of all. Nearly all the work would go into rows that hardly count.
+        The background is every so many rows, with the weight of all. Nearly all the work would go into rows that hardly
+        count.
     mask : (m, M) bool, optional
         Which coefficients may differ from zero.
     intercept : (M,), optional
@@ -181,6 +186,7 @@ class ProjectedError:
         *,
         sizes: NDArray[np.intp] | None = None,
         weights: Floats | None = None,
+        background: float = 0.0,
         thin: int = 1,
         mask: NDArray[np.bool_] | None = None,
         intercept: Array | None = None,
@@ -197,26 +203,31 @@ class ProjectedError:
         sizes = np.array([n]) if sizes is None else np.asarray(sizes)
         W = np.ones((len(sizes), self.n_outputs)) if weights is None else np.asarray(weights, dtype=np.float64)
         self.uniform = bool(np.ptp(W, axis=1).max() == 0)
-        self.groups = groups_of(targets, sizes, W, thin)
-        every = [part.spread(part.weights) for group in self.groups for part in group.listeners]
+        self.groups = groups_of(targets, sizes, W, background, thin)
+        every = [group.spread(group.weights) for group in self.groups]
         self._norm = 0.0
         if norm:  # K(V, V) joins the Gram matrices, like one more group
             some = arrays.take(rows, slice(0, n, max(1, n // 100)))
             self._norm = norm * float(np.diagonal(arrays.to_numpy(kernel.gram(some, some))).mean())
             every.append(self._here(np.full(self.n_outputs, self._norm)))
-        self._W = self._xp.stack(every)  # (parts, M)
-        self._large = len(self.groups) > 1 and n * start.shape[0] > WORTH_THREADS
+        self._W = self._xp.stack(every)  # (matrices, M)
+        m = start.shape[0]
+        self._large = len(self.groups) > 1 and n * m > WORTH_THREADS
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
         mean_square = arrays.to_numpy(self._xp.mean(kernel.gram(sample, start) ** 2, axis=0))
         if kernel.bounded:
             mean_square = np.full_like(mean_square, mean_square.mean())
-        self._ridge = ridge * mean_square[:, None] * (sizes @ W)  # (m, M)
+        self._ridge = ridge * mean_square[:, None] * (sizes @ W + n * background)  # (m, M)
         self._masked = None
+        self._pieces: list[tuple[Piece, ...]] = [pieces(np.ones((m, 1), dtype=bool))] * len(self.groups)
         if mask is not None:
             free = np.vstack([mask, np.full((1, self.n_outputs), intercept is None)])
             penalty = np.vstack([self._ridge, np.zeros(self.n_outputs)])
             self._masked = MaskedSystems(free, arrays.to_numpy(self._W), penalty)
+            self._pieces = [pieces(mask[:, arrays.to_numpy(w) > 0]) for w in every[: len(self.groups)]]
+        # what pieces leave out is never looked at, and stays 0
+        self._grams = self._xp.zeros((len(every), m + 1, m + 1), dtype=self._xp.float64, device=self._device)
 
     def _here(self, a: Any) -> Array:
         return self._xp.asarray(np.asarray(a, dtype=np.float64), device=self._device)
@@ -224,11 +235,11 @@ class ProjectedError:
     def _error_of_constants(self) -> float:
         total = self._xp.zeros(self.n_outputs, dtype=self._xp.float64, device=self._device)
         first, second = total, total
-        for part in (part for group in self.groups for part in group.listeners):
-            T, w = part.targets, part.weights
-            total = total + part.spread(w * T.shape[0])
-            first = first + part.spread(w * self._xp.sum(T, axis=0))
-            second = second + part.spread(w * self._xp.sum(T * T, axis=0))
+        for group in self.groups:
+            T, w = group.targets, group.weights
+            total = total + group.spread(w * T.shape[0])
+            first = first + group.spread(w * self._xp.sum(T, axis=0))
+            second = second + group.spread(w * self._xp.sum(T * T, axis=0))
         spread = second - first * first / total
         return max(float(self._xp.sum(spread)), 1e-300)
 
@@ -236,18 +247,15 @@ class ProjectedError:
         """Return E, its gradient with respect to V (and γ if ``width``), and the A and b that attain it."""
         kernel = kernel or self.kernel
         xp = self._xp
-        kept: dict[int, Array] = {}
-        grams, moment = [], xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=xp.float64, device=self._device)
-        for parts in self._each(lambda group: self._normal_equations(kernel, V, group, kept), self.groups):
-            for part, N, R in parts:
-                grams.append(N)
-                moment = moment + part.spread(R * part.weights)
+        kept: Kept = {}
+        moment = xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=xp.float64, device=self._device)
+        numbered = list(enumerate(self.groups))
+        for part in self._each(lambda which: self._normal_equations(kernel, V, which[0], which[1], kept), numbered):
+            moment = moment + part
         K = kernel.gram(V, V) if self._norm else None
         if K is not None:
-            padded = xp.zeros_like(grams[0])
-            padded[:-1, :-1] = K
-            grams.append(padded)
-        coef, intercept = self._solve(xp.stack(grams), moment)
+            self._grams[-1, :-1, :-1] = K
+        coef, intercept = self._solve(self._grams, moment)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         for error, direction, of_width in self._each(
             lambda group: self._residuals(kernel, V, group, kept, coef, intercept, width), self.groups
@@ -272,7 +280,7 @@ class ProjectedError:
         kernel: Kernel,
         V: Array,
         group: Group,
-        kept: dict[int, Array],
+        kept: Kept,
         coef: Array,
         intercept: Array,
         width: bool,
@@ -280,23 +288,19 @@ class ProjectedError:
         """Return a group's part of the error and of its derivatives with respect to V and γ (0 if not ``width``)."""
         xp = self._xp
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
-        own = [(part, part.columns(coef), part.columns(intercept)) for part in group.listeners]
+        A, b = group.columns(coef), group.columns(intercept)
         for block, X, K in self._blocks(kernel, V, group, kept):
-            G = xp.zeros_like(K)
-            for part, A, b in own:
-                R = xp.matmul(K[:: part.step, :], A) + b - part.targets_of(block)
-                wR = R * part.weights
-                value += float(xp.sum(R * wR))
-                G[:: part.step, :] += xp.matmul(wR, A.T)
+            R = xp.matmul(K, A) + b - group.targets[block, :]
+            wR = R * group.weights
+            value += float(xp.sum(R * wR))
+            G = xp.matmul(wR, A.T)
             G *= 2 / self._scale
             dV = dV + kernel.pullback(X, V, K, G)
             if width:
                 slope += kernel.pullback_gamma(X, V, K, G)
         return value, dV, slope
 
-    def _blocks(
-        self, kernel: Kernel, V: Array, group: Group, kept: dict[int, Array]
-    ) -> Iterator[tuple[slice, Rows, Array]]:
+    def _blocks(self, kernel: Kernel, V: Array, group: Group, kept: Kept) -> Iterator[tuple[slice, Rows, Array]]:
         """Yield the row blocks of a group, as positions in it, with their rows and kernel values.
 
         Kernel values are kept from the first pass where memory allows.
@@ -304,39 +308,37 @@ class ProjectedError:
         m = V.shape[0]
         for block, where in group.blocks(8 * 6 * m, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
-            K = kept.pop(where.start, None)
+            K = kept.pop((where.start, where.step), None)
             if K is None:
                 K = kernel.gram(X, V)
                 if 8 * m * self.rows.shape[0] <= self.max_bytes:
-                    kept[where.start] = K
+                    kept[where.start, where.step] = K
             yield block, X, K
 
-    def _normal_equations(
-        self, kernel: Kernel, V: Array, group: Group, kept: dict[int, Array]
-    ) -> list[tuple[Listeners, Array, Array]]:
-        """Return ``[K 1]ᵀ[K 1]`` and ``[K 1]ᵀ T`` over the rows that listeners hear, (m+1, m+1) and (m+1, k)."""
+    def _normal_equations(self, kernel: Kernel, V: Array, g: int, group: Group, kept: Kept) -> Array:
+        """Put ``[K 1]ᵀ[K 1]`` of a group in its place, (m+1, m+1), and return its ``[K 1]ᵀ T``, weighted, (m+1, M)."""
         xp, m = self._xp, V.shape[0]
-        out = [
-            (
-                part,
-                xp.zeros((m + 1, m + 1), dtype=xp.float64, device=self._device),
-                xp.zeros((m + 1, part.targets.shape[1]), dtype=xp.float64, device=self._device),
-            )
-            for part in group.listeners
-        ]
-        for block, _, of_all in self._blocks(kernel, V, group, kept):
-            for part, N, R in out:
-                K, T = of_all[:: part.step, :], part.targets_of(block)
-                if self.fixed is not None:
-                    T = T - part.columns(self.fixed)
-                sums = xp.sum(K, axis=0)
-                N[:m, :m] += xp.matmul(K.T, K)
-                N[:m, m] += sums
-                N[m, :m] += sums
-                N[m, m] += float(K.shape[0])
-                R[:m, :] += xp.matmul(K.T, T)
-                R[m, :] += xp.sum(T, axis=0)
-        return out
+        N = self._grams[g, :, :]
+        R = xp.zeros((m + 1, group.targets.shape[1]), dtype=xp.float64, device=self._device)
+        border = xp.zeros(m + 1, dtype=xp.float64, device=self._device)
+        for rows, columns in self._pieces[g]:
+            N[rows, columns] = 0.0
+        for block, _, K in self._blocks(kernel, V, group, kept):
+            T = group.targets[block, :]
+            if self.fixed is not None:
+                T = T - group.columns(self.fixed)
+            for rows, columns in self._pieces[g]:
+                N[rows, columns] += xp.matmul(K[:, rows].T, K[:, columns])
+            border[:m] += xp.sum(K, axis=0)
+            border[m] += float(K.shape[0])
+            R[:m, :] += xp.matmul(K.T, T)
+            R[m, :] += xp.sum(T, axis=0)
+        for rows, columns in self._pieces[g]:
+            if rows != columns:
+                N[columns, rows] = N[rows, columns].T
+        N[m, :] = border
+        N[:, m] = border
+        return group.spread(R * group.weights)
 
     def _solve(self, grams: Array, R: Array) -> tuple[Array, Array]:
         """Return A (m, M) and b (M,) from the groups' Gram matrices, (g, m+1, m+1), and the moments, (m+1, M)."""

@@ -22,7 +22,9 @@ from svmpress.problem import Problem
 from svmpress.refine import Refined, polish, variable_projection
 
 _THIN = 4
-"""A machine of a pair hears of every so many rows of the other classes."""
+"""Machines of all pairs of classes hear of every so many rows at most."""
+_BACKGROUND = 500
+"""Rows that they hear of under a mask, if there are as many."""
 
 
 @dataclass(frozen=True)
@@ -165,17 +167,16 @@ class Scene:
         self, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
     ) -> Refined:
         """Fit by variable projection from vectors V."""
-        weights = None
-        if setting.relevance < 1 and self.pairwise:
-            own = np.abs(sides_of(np.arange(self.n_classes), self.n_classes, pairwise=True))
-            weights = setting.relevance + (1 - setting.relevance) * own
+        apart = setting.relevance < 1 and self.pairwise and self.n_classes > 2
+        own = np.abs(sides_of(np.arange(self.n_classes), self.n_classes, pairwise=True)) if apart else None
         objective = ProjectedError(
             kernel,
             *self.placed,
             self.problem.backend.asarray(V),
-            sizes=None if weights is None else np.bincount(self.classes, minlength=self.n_classes),
-            weights=weights,
-            thin=_THIN,
+            sizes=np.bincount(self.classes, minlength=self.n_classes) if apart else None,
+            weights=own,
+            background=setting.relevance if apart else 0.0,
+            thin=thin(self.n, mask is not None),
             mask=mask,
             ridge=setting.ridge,
             norm=setting.norm,
@@ -209,7 +210,7 @@ class Scene:
             np.bincount(classes, minlength=self.n_classes),
             sides_of(np.arange(self.n_classes), self.n_classes, self.pairwise),
             trust=how is Finish.SOURCE,
-            thin=_THIN,
+            thin=thin(self.n, mask is not None),
             max_bytes=self.problem.max_bytes,
         )
         return polish(
@@ -227,10 +228,19 @@ def _placed(problem: Problem, X: Rows, F: Floats) -> tuple[Array, Array]:
     return problem.backend.asarray(X), problem.backend.asarray(F)
 
 
-def heard_outputs(n_pairs: int) -> float:
-    """Return how many of the machines of pairs of classes hear of a row, on average, where relevance is less than 1."""
+def thin(n: int, masked: bool) -> int:
+    """Return of how many of n rows one is heard by the machines of all pairs of classes.
+
+    Without a mask, vectors that are for other classes are told by these rows what to do. With one, a machine has
+    vectors of its own classes only, and some rows say whether its values stay in bounds elsewhere.
+    """
+    return max(_THIN, n // _BACKGROUND) if masked else _THIN
+
+
+def heard_outputs(n: int, n_pairs: int, masked: bool) -> float:
+    """Return how many of the machines of pairs hear of one of n rows, on average, where relevance is less than 1."""
     n_classes = (1 + np.sqrt(1 + 8 * n_pairs)) / 2
-    return float(n_classes - 1 + (n_pairs - n_classes + 1) / _THIN)
+    return float(n_classes - 1 + n_pairs / thin(n, masked))
 
 
 def positions(decoder: Decoder, F: Floats) -> NDArray[np.intp]:

@@ -24,6 +24,11 @@ ROUNDING = 1e-13
 _STACKS = 8
 """Stacks at least, where there are as many outputs: of few, the threads would wait for the last."""
 
+_FEWER = 0.5
+"""A Gram matrix is made in pieces if these are so much less work; a whole one is made by halves as it is."""
+_CALL = 200
+"""Elements of a Gram matrix that cost as much as one call."""
+
 Each = Callable[[Callable[[Any], Array], Sequence[Any]], list[Array]]
 """Returns a function of each item, perhaps side by side."""
 
@@ -39,6 +44,40 @@ def solve_ridged(N: Array, R: Array, ridge: Floats) -> Array:
     N *= scale[..., None, :]
     N += xp.eye(N.shape[-1], dtype=N.dtype, device=device) * (penalty * scale * scale + ROUNDING)[..., None]
     return arrays.solve_positive(N, R * scale[..., None]) * scale[..., None]
+
+
+Piece = tuple[slice, slice]
+"""Rows and columns of a matrix."""
+
+
+def pieces(free: NDArray[np.bool_]) -> tuple[Piece, ...]:
+    """Return what some outputs look at of a symmetric matrix: pieces that hold it all together with their mirrors.
+
+    Parameters
+    ----------
+    free : (m, k) bool
+        The rows, and columns, that each output looks at.
+
+    Examples
+    --------
+    >>> pieces(np.repeat(np.eye(2, dtype=bool), 20, axis=0))
+    ((slice(0, 20, None), slice(0, 20, None)), (slice(20, 40, None), slice(20, 40, None)))
+    """
+    m = len(free)
+    all_of_it = ((slice(0, m), slice(0, m)),)
+    begins = np.flatnonzero(np.append(True, (free[1:] != free[:-1]).any(axis=1))[:m])  # of rows that are used alike
+    alike, ends = free[begins].astype(np.float64), np.append(begins[1:], m)
+    if _CALL * len(begins) > _FEWER * m * m:
+        return all_of_it
+    wanted = alike @ alike.T > 0
+    found: list[Piece] = []
+    for i in np.argsort(-wanted.sum(axis=1), kind="stable"):  # the one that most are wanted with is a strip
+        edges = np.flatnonzero(np.diff(wanted[i], prepend=False, append=False))
+        for first, last in edges.reshape(-1, 2):
+            found.append((slice(int(begins[i]), int(ends[i])), slice(int(begins[first]), int(ends[last - 1]))))
+        wanted[i], wanted[:, i] = False, False
+    work = sum(_CALL + (rows.stop - rows.start) * (columns.stop - columns.start) for rows, columns in found)
+    return tuple(found) if work < _FEWER * m * m else all_of_it
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +150,10 @@ class MaskedSystems:
         each : callable
         """
         xp, device, size = arrays.namespace(R), arrays.device_of(R), self.size
-        flat, sides = xp.reshape(grams, (grams.shape[0], -1)), xp.reshape(R.T, (-1,))
-        common = xp.matmul(xp.asarray(self._usual, device=device), flat)
-        flat = xp.reshape(flat, (-1,))
+        flat, sides = xp.reshape(grams, (-1,)), xp.reshape(R.T, (-1,))
+        common = xp.zeros_like(flat[: size * size])
+        for g in np.flatnonzero(self._usual):
+            common += float(self._usual[g]) * flat[g * size * size : (g + 1) * size * size]
 
         def solved(stack: _Stack) -> Array:
             at, real = stack.unknowns, xp.asarray(stack.real, device=device)
