@@ -21,7 +21,6 @@ all rows. The work is bounded (:mod:`svmpress.effort`): rows are sampled and ite
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -35,6 +34,7 @@ from svmpress.cores import one_blas_thread
 from svmpress.decoders import PairDAG, PairVote, class_pairs, pair_mask
 from svmpress.effort import Effort
 from svmpress.kernels import Kernel
+from svmpress.model import KernelExpansion
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import Refined, TracePoint
 from svmpress.rehearsal import trusting_labels
@@ -129,18 +129,13 @@ class _Run:
 
     def _libsvm_mask(self) -> NDArray[np.bool_] | None:
         """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
-        source, decoder = self.problem.source.expansion, self.problem.source.decoder
+        decoder = self.problem.source.decoder
         self.owner = np.zeros(self.m, dtype=np.intp)
         if not isinstance(decoder, PairVote | PairDAG) or decoder.n_classes == 2:
             return None
-        n_classes = decoder.n_classes
-        used = np.zeros((source.n_vectors, n_classes))
-        for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
-            used[:, i] += np.maximum(source.coef[:, p], 0)
-            used[:, j] += np.maximum(-source.coef[:, p], 0)
-        have = np.bincount(used.argmax(axis=1), minlength=n_classes)
-        self.owner = np.repeat(np.arange(n_classes), share(self.m, have))
-        return pair_mask(self.owner, n_classes)
+        have = np.bincount(_owners(self.problem.source.expansion, decoder.n_classes), minlength=decoder.n_classes)
+        self.owner = np.repeat(np.arange(decoder.n_classes), share(self.m, have))
+        return pair_mask(self.owner, decoder.n_classes)
 
     def is_small(self) -> bool:
         """Return whether an evaluation is too short for threads."""
@@ -189,12 +184,6 @@ class _Run:
         self.notes.append("the source's values as targets:")
         best, setting = self._best_setting(scene, judge, start, setting)
         lead = first[0].gain_over(best)
-        if self.mask is not None:
-            return self._better_way_of_pairs(
-                lead,
-                lambda: self._finished(scene, judge, start, best, setting),
-                lambda: self._finished(of_labels, judge, start, *first),
-            )
         copied = None if lead > _CLEAR else self._finished(scene, judge, start, best, setting)
         if copied is not None and lead < -_CLEAR:
             self.notes.append(f"the source's values are fitted, not classes {best.against(first[0])}")
@@ -208,32 +197,6 @@ class _Run:
             self.notes.append(f"classes are fitted, not the source's values {labels[0].against(rival)}{instead}")
             return labels
         self.notes.append(f"the source's values are fitted, not classes {rival.against(labels[0])}")
-        return copied
-
-    def _better_way_of_pairs(self, lead: float, copy: Callable[[], _Way], follow: Callable[[], _Way]) -> _Way:
-        """Choose under a mask, where copies converge slowly and the last descent, on all rows, has more steps.
-
-        So a copy that is behind on the way may still come to what it aims at, the source. Labels are fitted if they
-        are far ahead on the way and then not clearly behind the source itself, or far ahead in the end.
-        """
-        if lead <= _FAR:
-            self.notes.append(f"the source's values are fitted; classes lead by {lead:.1f} standard errors, too little")
-            return copy()
-        self.notes.append("classes as targets:")
-        labels = follow()
-        behind = 0.0 - self._over_source(labels[0])
-        if behind <= _CLEAR:
-            self.notes.append(
-                f"classes are fitted, not the source's values: {lead:.1f} standard errors ahead of them on the way, "
-                f"and {behind:.1f} behind the source itself"
-            )
-            return labels
-        self.notes.append("the source's values as targets, to the end:")
-        copied = copy()
-        if labels[0].gain_over(copied[0]) > _FAR:
-            self.notes.append(f"classes are fitted, not the source's values {labels[0].against(copied[0])}")
-            return labels
-        self.notes.append(f"the source's values are fitted, not classes {copied[0].against(labels[0])}")
         return copied
 
     def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
@@ -304,10 +267,12 @@ class _Run:
     def _starts(self, scene: Scene) -> dict[str, Floats]:
         seed, X = self.problem.seed, scene.X
         if self.mask is not None:
-            counts = np.bincount(self.owner, minlength=scene.n_classes)
-            members = [arrays.take(X, np.flatnonzero(scene.classes == c)) for c in range(scene.n_classes)]
-            centres = [_centres(rows, int(k), seed, X) for rows, k in zip(members, counts, strict=True)]
-            return {"k-means centres of each class": np.concatenate(centres)}
+            starts = {"k-means centres of each class": self._centres_of_classes(X, scene.classes, X)}
+            if self.example is not None:  # else the source has seen the rows that judge
+                source = scene.problem.source.expansion
+                owners = _owners(source, scene.n_classes)
+                starts["k-means centres of its support vectors"] = self._centres_of_classes(source.vectors, owners, X)
+            return starts
         starts = {}
         if self.smaller is not None and self.smaller.expansion.n_vectors <= self.m:
             grown = np.asarray(arrays.dense(self.smaller.expansion.vectors))
@@ -327,6 +292,13 @@ class _Run:
                     starts[name] = V
                     self.path[name] = path
         return starts
+
+    def _centres_of_classes(self, rows: Rows, classes: NDArray[np.intp], others: Rows) -> Floats:
+        """Return as many centres of the rows of each class as it has vectors, in their order."""
+        counts = np.bincount(self.owner, minlength=int(classes.max(initial=0)) + 1)
+        members = [arrays.take(rows, np.flatnonzero(classes == c)) for c in range(len(counts))]
+        seed = self.problem.seed
+        return np.concatenate([_centres(own, int(k), seed, others) for own, k in zip(members, counts, strict=True)])
 
     def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting) -> Tried:
         steps = self.trials.steps(0.03, scene, setting, 5, 60)
@@ -353,7 +325,7 @@ class _Run:
             return self.trials.continued(scene, judge, start, setting, steps), setting
 
         ways = [tried(0), tried(1)]
-        # one way must come to be far ahead under a mask: not worth a search for the norm that makes it less behind
+        # pairs save no outputs and take long: not worth a search for the norm that makes them less behind
         needed = -_FAR if self.mask is None else _CLEAR
         if all(fit.gain_over(start) < needed for fit, _ in ways):
             self.notes.append(f"classes as targets: not used {ways[0][0].against(start)}")
@@ -377,16 +349,17 @@ class _Run:
         """Try one change of setting after the other, against as much work without it, from the same vectors."""
         plain = None
         for ladder in self._ladders(scene):
-            if ladder[0][1].get("relevance", 0.0) > setting.relevance:
-                continue  # a smaller weight has been adopted
+            first = ladder[0][1]
+            if first.get("relevance", 0.0) > setting.relevance or (setting.norm and "norm" in first):
+                continue  # another ladder has settled that
             plain = plain or self._sampled(scene, judge, best, setting)
             top, chosen, tried = plain, setting, []
             for name, change in ladder:
                 changed = replace(setting, **change)
                 other = self._sampled(scene, judge, best, changed)
                 tried.append(f"{name} {other.against(plain)}")
-                if other.score <= top.score:
-                    break  # further along the same ladder is no better
+                if other.score < top.score or (other.score == top.score and "norm" not in change):
+                    break  # further along the same ladder is no better; what a norm prevents comes later
                 top, chosen = other, changed
             adopted = top.gain_over(plain) > _HELPS
             self.notes.append(f"{'adopted' if adopted else 'not adopted'}: {', '.join(tried)}")
@@ -408,6 +381,10 @@ class _Run:
         kernel = self.problem.source.kernel
         if kernel.width_matters and kernel.params["gamma"] > 0:
             ladders.append([("learning the kernel width", {"width": True})])
+        if scene.copies and self.mask is not None and kernel.definite:
+            # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
+            name = "a norm of weight {:g}"
+            ladders += [[(name.format(norm), {"norm": norm}) for norm in way] for way in ((0.01, 0.1, 1.0), (0.001,))]
         if scene.copies:
             ladders.append([("a stronger ridge", {"ridge": 1e-5})])
         return ladders
@@ -513,6 +490,15 @@ class _Run:
             V, kernel = fit.vectors, fit.kernel
             self.trace[f"descent, turn {turn + 1}"] = fit.trace
         return fit
+
+
+def _owners(source: KernelExpansion, n_classes: int) -> NDArray[np.intp]:
+    """Return the class of each vector of a machine for each pair of classes, (m,)."""
+    used = np.zeros((source.n_vectors, n_classes))
+    for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
+        used[:, i] += np.maximum(source.coef[:, p], 0)
+        used[:, j] += np.maximum(-source.coef[:, p], 0)
+    return used.argmax(axis=1)
 
 
 def _centres(X: Rows, k: int, seed: int, others: Rows) -> Floats:
