@@ -435,7 +435,7 @@ class _Run:
             needed = 0.0 if self.trusted or how is not Finish.SOURCE else -_CLEAR
             if scene.copies and how is Finish.LABELS:  # what leaves the source must pay
                 needed = _CLEAR
-            elif not scene.copies and self.mask is not None:  # a finish has no norm to hold it back
+            elif choice.setting.norm and self.mask is not None:  # a finish has no norm to hold it back
                 needed = _HELPS
             if peak.gain_over(top) > needed:
                 top, chosen = peak, replace(choice, finish=how, finish_steps=steps)
