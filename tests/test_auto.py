@@ -16,7 +16,8 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 import svmpress
 from problems import problem_of
 from svmpress import effort, rehearsal
-from svmpress.auto import Auto, _Run
+from svmpress.auto import Auto
+from svmpress.choices import Search
 from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
@@ -322,7 +323,7 @@ def test_labels_of_pairs_take_more_rows_than_a_copy(monkeypatch):
     monkeypatch.setattr(effort, "_EVALUATION", 1e6)
     X, y = make_blobs(2600, centers=3, cluster_std=2.0, random_state=0)
     problem = replace(problem_of(SVC(C=0.1).fit(X, y), X, y), layout="libsvm")
-    run = _Run(problem, 240, None, None)
+    run = Search(problem, 240, None, None)
     scene = Scene.of(problem, run.effort.sample(2600, 3, Setting(), 0))
     labels = run._by_labels_of(problem, scene)
     assert (scene.n, labels.n) == (2000, 2400)
@@ -351,13 +352,13 @@ def test_classes_are_no_targets_where_functions_have_no_norm():
 def test_a_rehearsal_on_few_of_the_rows_does_not_speak_for_classes(monkeypatch):
     X, y = make_blobs(600, centers=4, cluster_std=1.2, random_state=0)
     problem = problem_of(SVC(gamma=0.1).fit(X, y), X, y)
-    trusted = _Run(problem, 10, None, None)
-    trusted._search()
+    trusted = Search(problem, 10, None, None)
+    trusted.choice()
     assert any("classes as targets" in note for note in trusted.notes)
     monkeypatch.setattr(rehearsal, "_MANY_ROWS", 100)
     monkeypatch.setattr(rehearsal, "_PART", 10)
-    weak = _Run(problem, 10, None, None)
-    assert weak._search().copies
+    weak = Search(problem, 10, None, None)
+    assert weak.choice().copies
     assert any("trained on 100 rows" in note for note in weak.notes)
     assert not any("classes as targets" in note for note in weak.notes)
 
@@ -417,8 +418,8 @@ def test_what_was_decided_is_told():
 def test_labels_that_the_source_does_not_follow_are_not_fitted():
     X, y = make_blobs(500, centers=4, center_box=(-4, 4), cluster_std=1.3, random_state=1)
     weighted = SVC(gamma=0.3, class_weight={0: 40}).fit(X, y)
-    run = _Run(problem_of(weighted, X, y), 12, None, None)
-    choice = replace(run._search(), copies=False)
+    run = Search(problem_of(weighted, X, y), 12, None, None)
+    choice = replace(run.choice(), copies=False)
     _, scene = run._compress(choice)
     np.testing.assert_array_equal(scene.targets.argmax(axis=1), scene.classes)
 

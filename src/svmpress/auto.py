@@ -22,44 +22,16 @@ all rows. The work is bounded (:mod:`svmpress.effort`): rows are sampled and ite
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from svmpress import arrays
-from svmpress.arrays import Floats, Rows
+from svmpress.choices import Choice, Search
 from svmpress.cores import one_blas_thread
-from svmpress.decoders import PairDAG, PairVote, class_pairs, pair_mask
-from svmpress.effort import Effort
-from svmpress.kernels import Kernel
-from svmpress.model import KernelExpansion
-from svmpress.problem import Outcome, Problem, share
-from svmpress.refine import Refined, TracePoint
-from svmpress.rehearsal import trusting_labels
-from svmpress.scene import Finish, Scene, Setting
-from svmpress.scoring import Judge, Verdict, split_rows
-from svmpress.select.path import SelectionPath
-from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
-from svmpress.trials import Trials, Tried
+from svmpress.problem import Outcome, Problem
+from svmpress.refine import Refined
+from svmpress.scene import Scene
 
-_CHEAP_START = 0.01
-"""Share of the work below which one more start is cheap enough to try."""
-_MOST_LARS, _MOST_NET = 1000, 200
-"""Vectors beyond which LARS and the elastic net are not tried as starts: their time grows with the square."""
-_HELPS, _CLEAR, _FAR = 1.0, 2.0, 3.0
-"""Standard errors by which the judge must prefer another setting before it is adopted; one of two ways, or a shorter
-descent, before the other is given up; and one way before the other is not even tried in earnest."""
-_NORM, _NORM_FACTOR, _MOST_NORMS = 0.1, 10**0.5, 5
-"""Labels are no function of the rows: how closely they may be followed is for the judge to say. The weight of the norm
-to begin with (that of an SVM's is 1 / 2C); by what to change it; and how far at most."""
-_HARDLY = 0.001
-"""Weight of rows of other classes for a pair that is fitted to labels: enough to keep its values in bounds."""
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
-_FEW_ROWS = 50
-"""Below this nothing is held out: a judge of so few rows knows nothing."""
 
 
 @dataclass(frozen=True)
@@ -76,435 +48,65 @@ class Auto:
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of ``m`` vectors, grown from ``smaller`` if that is the best start."""
-        run = _Run(problem, m, self.work, smaller)
-        with one_blas_thread() if run.is_small() else nullcontext():
-            return run.outcome()
-
-
-@dataclass(frozen=True, eq=False)
-class _Choice:
-    """What the search settled on: vectors and kernel to start from, how to fit, and how to finish."""
-
-    vectors: Floats
-    kernel: Kernel
-    setting: Setting
-    copies: bool = True
-    """Whether the source's values are fitted; else labels."""
-    steps: int | None = None
-    """Steps of descent; None: as many as the work allows."""
-    ridge: float | None = None
-    """The ridge of the last solve; None: the setting's."""
-    finish: Finish | None = None
-    finish_steps: int = 0
-
-
-_Way = tuple[Tried, _Choice]
-"""A fit and the choice that leads to it."""
-
-
-@dataclass(eq=False)
-class _Run:
-    """One compression."""
-
-    problem: Problem
-    m: int
-    wanted_work: float | None
-    smaller: Outcome | None
-    trace: dict[str, tuple[TracePoint, ...]] = field(default_factory=dict)
-    path: dict[str, SelectionPath] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    trusted: bool = True
-    """Whether the rehearsal saw most of the rows. An SVM that saw few is a poor thing to copy, and no measure for what
-    copying the source is worth: then classes are no targets, and finishes on its margins win near ties."""
-    example: Verdict | None = None
-    """What the judge says of the rehearsed SVM itself."""
-
-    def __post_init__(self) -> None:
-        source = self.problem.source
-        self.rows: Rows = self.problem.rows if self.problem.rows is not None else source.expansion.vectors
-        self.n_outputs = source.expansion.n_outputs
-        self.mask = self._libsvm_mask() if self.problem.layout == "libsvm" else None
-        self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
-        self.trials = Trials(self.effort, self.n_outputs)
-
-    def _libsvm_mask(self) -> NDArray[np.bool_] | None:
-        """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
-        decoder = self.problem.source.decoder
-        self.owner = np.zeros(self.m, dtype=np.intp)
-        if not isinstance(decoder, PairVote | PairDAG) or decoder.n_classes == 2:
-            return None
-        have = np.bincount(_owners(self.problem.source.expansion, decoder.n_classes), minlength=decoder.n_classes)
-        self.owner = np.repeat(np.arange(decoder.n_classes), share(self.m, have))
-        return pair_mask(self.owner, decoder.n_classes)
-
-    def is_small(self) -> bool:
-        """Return whether an evaluation is too short for threads."""
-        return self.effort.is_small(self.rows.shape[0], self.n_outputs)
-
-    def outcome(self) -> Outcome:
-        choice = self._search()
-        fit, scene = self._compress(choice)
+        search = Search(problem, m, self.work, smaller)
+        with one_blas_thread() if search.is_small() else nullcontext():
+            choice = search.choice()
+            fit, scene = _compress(search, choice)
         return Outcome(
-            self.trials.expansion(fit),
-            decoder=None if scene.decoder is self.problem.source.decoder else scene.decoder,
+            search.trials.expansion(fit),
+            decoder=None if scene.decoder is problem.source.decoder else scene.decoder,
             copies=choice.copies,
-            status="" if len(fit.vectors) == self.m else "there are fewer distinct rows than vectors asked for",
-            path=self.path,
-            trace=self.trace,
-            notes=tuple(self.notes),
+            status="" if len(fit.vectors) == m else "there are fewer distinct rows than vectors asked for",
+            path=search.path,
+            trace=search.trace,
+            notes=tuple(search.notes),
         )
 
-    # ---- the search -------------------------------------------------------------------------------------
 
-    def _search(self) -> _Choice:
-        """Make the choices, on rows that leave some out to judge."""
-        problem, judge = self._rehearsed()
-        assert problem.rows is not None
-        setting = Setting() if self.mask is None else Setting(relevance=0.01)
-        if not problem.source.kernel.bounded:
-            # such columns differ by a few directions only, and what is small among them is what tells
-            setting = replace(setting, ridge=1e-7)
-        some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed)
-        scene = Scene.of(problem, some)
-        start = self._best_start(scene, judge, setting)
-        if judge is None:
-            return _Choice(start.fit.vectors, start.fit.kernel, setting)
-        return self._better_way(scene, self._by_labels_of(problem, scene), judge, start, setting)[1]
+def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:
+    """Do what was chosen to the source itself."""
+    problem, setting = replace(search.problem, rows=search.rows), choice.setting
+    n = search.rows.shape[0]
+    whole = Scene.of(problem)
+    if not choice.copies:
+        whole = search.by_labels(whole)
+    some = search.effort.sample(n, whole.targets.shape[1], setting, search.problem.seed, copies=choice.copies)
+    scene = whole if len(some) == n else whole.subset(some)
+    if len(some) < n:
+        search.notes.append(f"the descent ran on {len(some):,} of {n:,} rows, the last steps on all of them")
+    left = search.effort.left  # what the search did not need goes into the descent
+    part = 0.75 if scene is not whole or search.mask is None else 1.0  # which is slow under a mask
+    steps = search.trials.steps(part * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
+    fit = _descend(search, scene, choice, steps)
+    if scene is not whole:
+        last = search.trials.steps(0.25 * left, whole, setting, 3, 100)
+        fit = search.trials.project(whole, fit.vectors, fit.kernel, setting, last, "all rows")
+        search.trace["all rows"] = fit.trace
+    last_scene = whole.guarded(fit.vectors) if _needs_guard(whole) else whole
+    if last_scene is not whole or choice.ridge is not None:
+        last_setting = replace(setting, ridge=choice.ridge or setting.ridge)
+        fit = search.trials.project(last_scene, fit.vectors, fit.kernel, last_setting, 0, "last solve")
+    if choice.finish is not None:
+        fit = search.trials.finish(whole, choice.finish, fit, setting, choice.finish_steps)
+        search.trace["finish"] = fit.trace
+    return fit, whole
 
-    def _better_way(self, scene: Scene, of_labels: Scene | None, judge: Judge, start: Tried, setting: Setting) -> _Way:
-        """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
-        first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
-        if of_labels is None or first is None:
-            return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
-        fewer = of_labels.targets.shape[1] < self.n_outputs
-        instead = f"; {of_labels.targets.shape[1]} outputs do for {self.n_outputs}" if fewer else ""
-        if self._beyond_copies(first[0], start):
-            self.notes.append(f"classes are fitted, not the source's values {first[0].against(start)}{instead}")
-            return self._finished(of_labels, judge, start, *first)
-        self.notes.append("the source's values as targets:")
-        best, setting = self._best_setting(scene, judge, start, setting)
-        lead = first[0].gain_over(best)
-        copied = None if lead > _CLEAR else self._finished(scene, judge, start, best, setting)
-        if copied is not None and lead < -_CLEAR:
-            self.notes.append(f"the source's values are fitted, not classes {best.against(first[0])}")
-            return copied
-        self.notes.append("classes as targets:")
-        labels = self._finished(of_labels, judge, start, *first)
-        rival = best if copied is None else copied[0]
-        lead = labels[0].gain_over(rival)
-        # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
-        if copied is None or (lead >= 0 if fewer else lead > _HELPS):
-            self.notes.append(f"classes are fitted, not the source's values {labels[0].against(rival)}{instead}")
-            return labels
-        self.notes.append(f"the source's values are fitted, not classes {rival.against(labels[0])}")
-        return copied
 
-    def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
-        """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
-        return labels.gain_over(start) > _FAR and self._over_source(labels) > _CLEAR
+def _needs_guard(scene: Scene) -> bool:
+    """Return whether values count, and a vector far from all rows can hide in a local kernel."""
+    return scene.n_classes == 1 and scene.problem.source.kernel.width_matters
 
-    def _over_source(self, tried: Tried) -> float:
-        """Return by how many standard errors a fit is better than the rehearsed SVM; -inf where that is not known."""
-        if self.example is None or tried.verdict is None:
-            return -np.inf
-        return tried.verdict.gain_over(self.example)
 
-    def _rehearsed(self) -> tuple[Problem, Judge | None]:
-        """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""
-        n = self.rows.shape[0]
-        problem = replace(self.problem, rows=self.rows)
-        if problem.source.decoder.classes is None:  # a regressor is asked for the source's values, good or bad
-            problem = replace(problem, y=None)
-        if n < _FEW_ROWS:
-            return problem, None
-        rows, held = split_rows(n, self.problem.seed)
-        labelled = problem.y is not None
-        problem, rehearsed = trusting_labels(problem, rows)
-        if labelled and problem.y is None:
-            self.problem = replace(self.problem, y=None)  # nor does the compression itself see them
-            self.notes.append(
-                "the source does not answer as its labels suggest (weights?): what it answers counts, not they"
-            )
-        judge = Judge(problem, held)
-        if rehearsed is None:
-            y = None if problem.y is None else problem.y[rows]
-            return replace(problem, rows=arrays.take(self.rows, rows), y=y), judge
-        assert rehearsed.rows is not None
-        self.trusted = 2 * rehearsed.rows.shape[0] >= rows.size
-        self.example = judge.of(rehearsed.source.expansion)
-        self.notes.append(
-            f"choices were rehearsed on an SVM like the source, trained on {rehearsed.rows.shape[0]:,} rows; "
-            f"it scores {self.example.score:.4f} on {held.size:,} held-out rows"
-        )
-        return rehearsed, judge
-
-    def _by_labels(self, scene: Scene) -> Scene:
-        """Return the scene with labels as targets: one output a class, unless the layout wants one a pair."""
-        return scene.by_labels(pairs=self.mask is not None)
-
-    def _by_labels_of(self, problem: Problem, scene: Scene) -> Scene | None:
-        """Return rows of a problem with labels as targets, if need be more rows than the scene's; None: not to fit."""
-        if not self._may_follow_labels(scene):
-            return None
-        if self.mask is not None and problem.rows is not None and problem.rows.shape[0] > scene.n:
-            setting = Setting(relevance=_HARDLY, norm=_NORM)
-            some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed, copies=False)
-            scene = Scene.of(problem, some)
-        if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
-            return None
-        return self._by_labels(scene)
-
-    def _may_follow_labels(self, scene: Scene) -> bool:
-        """Return whether labels may be fitted; where that saves no outputs, only labels that are known."""
-        saves = scene.n_classes > 2 and self.mask is None
-        if scene.n_classes < 2 or (scene.labels is None and not saves):
-            return False
-        return self.trusted and self.problem.source.kernel.definite
-
-    def _finished(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> _Way:
-        return self._best_finish(scene, judge, *self._best_descent(scene, judge, start, best, setting))
-
-    def _starts(self, scene: Scene) -> dict[str, Floats]:
-        seed, X = self.problem.seed, scene.X
-        if self.mask is not None:
-            starts = {"k-means centres of each class": self._centres_of_classes(X, scene.classes, X)}
-            if self.example is not None:  # else the source has seen the rows that judge
-                source = scene.problem.source.expansion
-                owners = _owners(source, scene.n_classes)
-                starts["k-means centres of its support vectors"] = self._centres_of_classes(source.vectors, owners, X)
-            return starts
-        starts = {}
-        if self.smaller is not None and self.smaller.expansion.n_vectors <= self.m:
-            grown = np.asarray(arrays.dense(self.smaller.expansion.vectors))
-            starts["the smaller model and more centres"] = np.concatenate(
-                [grown, _centres(X, self.m - len(grown), seed, X)]
-            )
-        starts["k-means centres"] = kmeans_centres(X, self.m, seed)
-        if 20 * self.effort.projection(scene.n, self.n_outputs, Setting()) < _CHEAP_START * self.effort.work:
-            for again in range(1, 4):
-                starts[f"k-means centres, try {again + 1}"] = kmeans_centres(X, self.m, seed + 1000 * again)
-        for name, select, most in (("LARS", lars_rows, _MOST_LARS), ("elastic net", elastic_net_rows, _MOST_NET)):
-            if self.m <= min(most, scene.n // 2):
-                kernel, backend = self.problem.source.kernel, self.problem.backend
-                progress = self.problem.stage(name)
-                V, path = select(kernel, X, scene.targets, self.m, seed=seed, backend=backend, progress=progress)
-                if len(V) == self.m:
-                    starts[name] = V
-                    self.path[name] = path
-        return starts
-
-    def _centres_of_classes(self, rows: Rows, classes: NDArray[np.intp], others: Rows) -> Floats:
-        """Return as many centres of the rows of each class as it has vectors, in their order."""
-        counts = np.bincount(self.owner, minlength=int(classes.max(initial=0)) + 1)
-        members = [arrays.take(rows, np.flatnonzero(classes == c)) for c in range(len(counts))]
-        seed = self.problem.seed
-        return np.concatenate([_centres(own, int(k), seed, others) for own, k in zip(members, counts, strict=True)])
-
-    def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting) -> Tried:
-        steps = self.trials.steps(0.03, scene, setting, 5, 60)
-        tried = {}
-        for name, V in self._starts(scene).items():
-            fit = self.trials.project(scene, V, self.problem.source.kernel, setting, steps, f"start: {name}")
-            tried[name] = self.trials.judged(judge, scene, fit)
-            self.trace[f"start: {name}"] = fit.trace
-        best = max(tried, key=lambda name: tried[name].score)
-        scores = ", ".join(f"{name} {t.score:.4f}" for name, t in tried.items())
-        self.notes.append(f"started from {best} (scores after {steps} steps: {scores})")
-        return tried[best]
-
-    def _following_labels(
-        self, scene: Scene, judge: Judge, start: Tried, plain: Setting
-    ) -> tuple[Tried, Setting] | None:
-        """Return a first fit to labels and the best setting for it; nothing if it is clearly behind the copy."""
-        if scene.pairwise and scene.n_classes > 2:  # what a pair is to say of other classes no label tells
-            plain = replace(plain, relevance=_HARDLY)
-        steps = self.trials.steps(0.03, scene, replace(plain, norm=_NORM), 5, 60)
-
-        def tried(power: int) -> tuple[Tried, Setting]:
-            setting = replace(plain, norm=_NORM * _NORM_FACTOR**power)
-            return self.trials.continued(scene, judge, start, setting, steps), setting
-
-        ways = [tried(0), tried(1)]
-        # pairs save no outputs and take long: not worth a search for the norm that makes them less behind
-        needed = -_FAR if self.mask is None else _CLEAR
-        if all(fit.gain_over(start) < needed for fit, _ in ways):
-            self.notes.append(f"classes as targets: not used {ways[0][0].against(start)}")
-            return None
-        up = ways[1][0].score > ways[0][0].score
-        for power in range(2, _MOST_NORMS) if up else range(-1, -_MOST_NORMS, -1):
-            before = ways[-1] if up or power < -1 else ways[0]
-            ways.append(tried(power))
-            if ways[-1][0].score <= before[0].score:
-                break
-        best, setting = max(ways, key=lambda way: way[0].score)
-        scores = ", ".join(f"{s.norm:.2g}: {t.score:.4f}" for t, s in ways)
-        self.notes.append(f"classes as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
-        best, setting = self._best_setting(scene, judge, best, setting)
-        if start.gain_over(best) > _CLEAR:
-            self.notes.append(f"classes as targets: not used {best.against(start)}")
-            return None
-        return best, setting
-
-    def _best_setting(self, scene: Scene, judge: Judge, best: Tried, setting: Setting) -> tuple[Tried, Setting]:
-        """Try one change of setting after the other, against as much work without it, from the same vectors."""
-        plain = None
-        for ladder in self._ladders(scene):
-            first = ladder[0][1]
-            if first.get("relevance", 0.0) > setting.relevance or (setting.norm and "norm" in first):
-                continue  # another ladder has settled that
-            plain = plain or self._sampled(scene, judge, best, setting)
-            top, chosen, tried = plain, setting, []
-            for name, change in ladder:
-                changed = replace(setting, **change)
-                other = self._sampled(scene, judge, best, changed)
-                tried.append(f"{name} {other.against(plain)}")
-                if other.score < top.score or (other.score == top.score and "norm" not in change):
-                    break  # further along the same ladder is no better; what a norm prevents comes later
-                top, chosen = other, changed
-            adopted = top.gain_over(plain) > _HELPS
-            self.notes.append(f"{'adopted' if adopted else 'not adopted'}: {', '.join(tried)}")
-            if adopted:
-                best, setting, plain = top, chosen, None
-        return plain or best, setting
-
-    def _sampled(self, scene: Scene, judge: Judge, at: Tried, setting: Setting) -> Tried:
-        """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
-        return self.trials.continued(scene, judge, at, setting, self.trials.steps(0.02, scene, setting, 4, 60))
-
-    def _ladders(self, scene: Scene) -> list[list[tuple[str, dict[str, Any]]]]:
-        """Return the changes of setting to try; along each ladder only as far as they help."""
-        ladders: list[list[tuple[str, dict[str, Any]]]] = []
-        if scene.pairwise and scene.copies and 8 * scene.n_classes * self.m**2 < self.problem.max_bytes:
-            name = "weight {:g} for rows of neither class of a pair"
-            ways = ((0.01, 0.001), (0.1,)) if self.mask is None else ((0.001,),)
-            ladders += [[(name.format(weight), {"relevance": weight}) for weight in way] for way in ways]
-        kernel = self.problem.source.kernel
-        if kernel.width_matters and kernel.params["gamma"] > 0:
-            ladders.append([("learning the kernel width", {"width": True})])
-        if scene.copies and self.mask is not None and kernel.definite:
-            # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
-            name = "a norm of weight {:g}"
-            ladders += [[(name.format(norm), {"norm": norm}) for norm in way] for way in ((0.01, 0.1, 1.0), (0.001,))]
-        if scene.copies:
-            ladders.append([("a stronger ridge", {"ridge": 1e-5})])
-        return ladders
-
-    def _best_descent(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> _Way:
-        """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
-        total = self.trials.steps(0.2, scene, setting, 12, 600)
-        way = [best]
-        for steps in (total // 4, total // 4, total // 2):
-            way.append(self.trials.continued(scene, judge, way[-1], setting, steps))
-        peak = max(way, key=lambda tried: tried.score)
-        enough = _CLEAR if scene.copies else 0.0  # a closer copy is good in itself, a closer fit to labels is not
-        top = next(tried for tried in reversed(way) if peak.gain_over(tried) <= enough)
-        if top is not way[-1]:
-            done = top.steps - best.steps
-            self.notes.append(f"the descent stops after {done} steps, before it fits what does not carry over")
-        if not scene.copies:  # vectors that know the labels of some rows start again with all
-            choice = _Choice(start.fit.vectors, start.fit.kernel, setting, False, top.steps - start.steps)
-        elif top is way[-1]:
-            choice = _Choice(top.fit.vectors, top.fit.kernel, setting)
-        else:
-            choice = _Choice(best.fit.vectors, best.fit.kernel, setting, steps=top.steps - best.steps)
-        before = top.score
-        if not scene.copies:  # what holds labels back is the norm, which has been chosen
-            return top, choice
-        for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
-            other = self.trials.continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
-            if other.gain_over(top) > _CLEAR:
-                top, choice = other, replace(choice, ridge=float(ridge))
-        if choice.ridge is not None:
-            self.notes.append(f"last solve with the ridge {choice.ridge:g} ({before:.4f} -> {top.score:.4f})")
-        return top, choice
-
-    def _best_finish(self, scene: Scene, judge: Judge, best: Tried, choice: _Choice) -> _Way:
-        """Try margins instead of values, judged along the way: how far to go is part of the choice."""
-        if not scene.finishes:
-            return best, choice
-        first = self.effort.steps(0.01, self.effort.finish(scene), 10, 25)
-        top, chosen, tried = best, choice, []
-        for how in scene.finishes:
-            at, done, way = best.fit, 0, []
-            for steps in (first, first, 2 * first):
-                at = self.trials.finish(scene, how, at, choice.setting, steps)
-                done += steps
-                way.append((self.trials.judged(judge, scene, at), done))
-            peak, steps = max(way, key=lambda judged: judged[0].score)
-            tried.append(f"{how.value}, {steps} steps {peak.against(best)}")
-            needed = 0.0 if self.trusted or how is not Finish.SOURCE else -_CLEAR
-            if scene.copies and how is Finish.LABELS:  # what leaves the source must pay
-                needed = _CLEAR
-            elif choice.setting.norm and self.mask is not None:  # a finish has no norm to hold it back
-                needed = _HELPS
-            if peak.gain_over(top) > needed:
-                top, chosen = peak, replace(choice, finish=how, finish_steps=steps)
-        adopted = top is not best
-        self.notes.append(f"{'adopted' if adopted else 'not adopted'}: a finish on margins {', or '.join(tried)}")
-        return top, chosen
-
-    # ---- the compression --------------------------------------------------------------------------------
-
-    def _compress(self, choice: _Choice) -> tuple[Refined, Scene]:
-        """Do what was chosen to the source itself."""
-        problem, setting = replace(self.problem, rows=self.rows), choice.setting
-        n = self.rows.shape[0]
-        whole = Scene.of(problem)
-        if not choice.copies:
-            whole = self._by_labels(whole)
-        some = self.effort.sample(n, whole.targets.shape[1], setting, self.problem.seed, copies=choice.copies)
-        scene = whole if len(some) == n else whole.subset(some)
-        if len(some) < n:
-            self.notes.append(f"the descent ran on {len(some):,} of {n:,} rows, the last steps on all of them")
-        left = self.effort.left  # what the search did not need goes into the descent
-        part = 0.75 if scene is not whole or self.mask is None else 1.0  # which is slow under a mask
-        steps = self.trials.steps(part * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
-        fit = self._descend(scene, choice, steps)
-        if scene is not whole:
-            last = self.trials.steps(0.25 * left, whole, setting, 3, 100)
-            fit = self.trials.project(whole, fit.vectors, fit.kernel, setting, last, "all rows")
-            self.trace["all rows"] = fit.trace
-        last_scene = whole.guarded(fit.vectors) if self._needs_guard(whole) else whole
-        if last_scene is not whole or choice.ridge is not None:
-            last_setting = replace(setting, ridge=choice.ridge or setting.ridge)
-            fit = self.trials.project(last_scene, fit.vectors, fit.kernel, last_setting, 0, "last solve")
-        if choice.finish is not None:
-            fit = self.trials.finish(whole, choice.finish, fit, setting, choice.finish_steps)
-            self.trace["finish"] = fit.trace
-        return fit, whole
-
-    def _needs_guard(self, scene: Scene) -> bool:
-        """Return whether values count, and a vector far from all rows can hide in a local kernel."""
-        return scene.n_classes == 1 and self.problem.source.kernel.width_matters
-
-    def _descend(self, scene: Scene, choice: _Choice, steps: int) -> Refined:
-        """Move the vectors; those of a regressor under guard, which follows them."""
-        if not self._needs_guard(scene):
-            fit = self.trials.project(scene, choice.vectors, choice.kernel, choice.setting, steps, "descent")
-            self.trace["descent"] = fit.trace
-            return fit
-        V, kernel = choice.vectors, choice.kernel
-        for turn in range(_GUARDED_TURNS):
-            scene = scene.guarded(V)
-            fit = self.trials.project(scene, V, kernel, choice.setting, -(-steps // _GUARDED_TURNS), "descent")
-            V, kernel = fit.vectors, fit.kernel
-            self.trace[f"descent, turn {turn + 1}"] = fit.trace
+def _descend(search: Search, scene: Scene, choice: Choice, steps: int) -> Refined:
+    """Move the vectors; those of a regressor under guard, which follows them."""
+    if not _needs_guard(scene):
+        fit = search.trials.project(scene, choice.vectors, choice.kernel, choice.setting, steps, "descent")
+        search.trace["descent"] = fit.trace
         return fit
-
-
-def _owners(source: KernelExpansion, n_classes: int) -> NDArray[np.intp]:
-    """Return the class of each vector of a machine for each pair of classes, (m,)."""
-    used = np.zeros((source.n_vectors, n_classes))
-    for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
-        used[:, i] += np.maximum(source.coef[:, p], 0)
-        used[:, j] += np.maximum(-source.coef[:, p], 0)
-    return used.argmax(axis=1)
-
-
-def _centres(X: Rows, k: int, seed: int, others: Rows) -> Floats:
-    """Return k centres of X, with random other rows where X has too few."""
-    centres = kmeans_centres(X, k, seed) if X.shape[0] and k else np.empty((0, others.shape[1]))
-    if len(centres) < k:
-        pick = np.random.default_rng(seed).integers(0, others.shape[0], k - len(centres))
-        centres = np.concatenate([centres, np.asarray(arrays.dense(arrays.take(others, pick)))])
-    return centres[:k]
+    V, kernel = choice.vectors, choice.kernel
+    for turn in range(_GUARDED_TURNS):
+        scene = scene.guarded(V)
+        fit = search.trials.project(scene, V, kernel, choice.setting, -(-steps // _GUARDED_TURNS), "descent")
+        V, kernel = fit.vectors, fit.kernel
+        search.trace[f"descent, turn {turn + 1}"] = fit.trace
+    return fit
