@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from svmpress.arrays import to_numpy
 from svmpress.decoders import Argmax, PairVote, Sign
 from svmpress.kernels import RBF
 from svmpress.losses import MarginObjective, sides_of
@@ -73,6 +75,20 @@ def test_classes_side_by_side_make_no_difference(rng, monkeypatch):
     assert got.value == expected.value
     np.testing.assert_array_equal(got.vectors, expected.vectors)
     np.testing.assert_array_equal(got.coef, expected.coef)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_groups_of_fewer_rows_than_features_are_computed_at_once(backend, rng, form):
+    case = Margins(rng)
+    case.X, case.V = rng.standard_normal((43, 30)), rng.standard_normal((3, 30))
+    expected = case.objective(trust=True, thin=3, max_bytes=24 * 43 * 3 - 1).value_and_grad(case.at(), width=True)
+    rows = sparse.csr_array(case.X) if form == "csr" else backend.asarray(case.X)
+    objective = MarginObjective(rows, backend.asarray(case.T), case.sizes, case.sides, trust=True, thin=3)
+    got = objective.value_and_grad(case.at(backend), width=True)
+    assert got.value == pytest.approx(expected.value, rel=1e-12)
+    assert got.gamma == pytest.approx(expected.gamma, rel=1e-9)
+    for mine, theirs in ((got.vectors, expected.vectors), (got.coef, expected.coef)):
+        np.testing.assert_allclose(to_numpy(mine), theirs, rtol=1e-9, atol=1e-12)
 
 
 def with_values(case: Margins, F) -> tuple[Margins, Parameters]:

@@ -7,6 +7,9 @@ a margin is met, and holds all values near the source with a small weight.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +18,23 @@ from svmpress.arrays import Array, Rows
 from svmpress.cores import side_by_side
 from svmpress.decoders import class_pairs
 from svmpress.listening import Group, groups_of
-from svmpress.objective import WORTH_THREADS, Gradient, Parameters
+from svmpress.objective import WORTH_THREADS, Gradient, Parameters, better_at_once
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What some rows contribute.
+
+    The loss and its derivatives with respect to coefficients and intercepts; and either those with respect to the rows'
+    kernel values, ``slopes``, or what these come to for V and γ.
+    """
+
+    value: float
+    coef: Array
+    intercept: Array
+    slopes: Array | None = None
+    vectors: Array | None = None
+    gamma: float = 0.0
 
 
 class MarginObjective:
@@ -73,40 +92,54 @@ class MarginObjective:
 
     def value_and_grad(self, at: Parameters, *, width: bool = False) -> Gradient:
         """Return the loss and its derivatives; that of γ only if ``width``."""
-        xp = arrays.namespace(at.vectors)
+        V, kernel = at.vectors, at.kernel
+        xp, n, m = arrays.namespace(V), self.rows.shape[0], V.shape[0]
         value, slope = 0.0, 0.0
-        dV, dA, db = xp.zeros_like(at.vectors), xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
+        dV, dA, db = xp.zeros_like(V), xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
+        whole, slopes = None, None
+        if better_at_once(self.rows, m, len(self._groups), self.max_bytes):
+            whole = kernel.gram(self.rows, V)
+            slopes = xp.zeros_like(whole)
 
-        def of_group(item: tuple[Group, Array]) -> Gradient:
-            return self._of_group(*item, at, width)
+        def of_group(item: tuple[Group, Array]) -> list[_Part]:
+            return list(self._of_group(*item, at, whole, width))
 
-        threaded = self._on_host and self.rows.shape[0] * at.vectors.shape[0] > WORTH_THREADS
-        parts = side_by_side(of_group, self._groups) if threaded else map(of_group, self._groups)
-        for part in parts:
-            value, slope = value + part.value, slope + (part.gamma or 0.0)
-            dV, dA, db = dV + part.vectors, dA + part.coef, db + part.intercept
+        threaded = self._on_host and n * m > WORTH_THREADS
+        of_groups = side_by_side(of_group, self._groups) if threaded else map(of_group, self._groups)
+        for (group, _), parts in zip(self._groups, of_groups, strict=True):
+            for part in parts:
+                value, dA, db = value + part.value, dA + group.spread(part.coef), db + group.spread(part.intercept)
+                if slopes is not None:
+                    slopes[group.rows, :] += part.slopes
+                else:
+                    dV, slope = dV + part.vectors, slope + part.gamma
+        if whole is not None and slopes is not None:
+            dV = kernel.pullback(self.rows, V, whole, slopes)
+            slope = kernel.pullback_gamma(self.rows, V, whole, slopes) if width else 0.0
         return Gradient(value, dV, dA, db, slope if width else None)
 
-    def _of_group(self, group: Group, sides: Array, at: Parameters, width: bool) -> Gradient:
+    def _of_group(
+        self, group: Group, sides: Array, at: Parameters, whole: Array | None, width: bool
+    ) -> Iterator[_Part]:
+        """Yield what blocks of a group contribute; the group in one, not yet pulled back, if kernel values are known."""
         V, A, b = at.vectors, group.columns(at.coef), group.columns(at.intercept)
-        xp = arrays.namespace(V)
-        value, slope = 0.0, 0.0
-        dV, dA, db = xp.zeros_like(V), xp.zeros_like(A), xp.zeros_like(b)
+        xp, n = arrays.namespace(V), group.targets.shape[0]
         per_row = 8 * (5 * V.shape[0] + 4 * A.shape[1] + 2 * V.shape[1])
-        for block, where in group.blocks(per_row, self.max_bytes // 4):
+        for block, where in (
+            group.blocks(per_row, self.max_bytes // 4) if whole is None else [(slice(0, n), group.rows)]
+        ):
             X = arrays.take(self.rows, where)
-            K = at.kernel.gram(X, V)
+            K = at.kernel.gram(X, V) if whole is None else whole[where, :]
             R = self._residuals(xp.matmul(K, A) + b, group.targets[block, :], sides)
             dF = R * group.weights
-            value += float(xp.sum(R * dF)) / self._scale
+            value = float(xp.sum(R * dF)) / self._scale
             dF *= 2 / self._scale
-            G = xp.matmul(dF, A.T)
-            dV = dV + at.kernel.pullback(X, V, K, G)
-            dA = dA + xp.matmul(K.T, dF)
-            db = db + xp.sum(dF, axis=0)
-            if width:
-                slope += at.kernel.pullback_gamma(X, V, K, G)
-        return Gradient(value, dV, group.spread(dA), group.spread(db), slope)
+            G, dA, db = xp.matmul(dF, A.T), xp.matmul(K.T, dF), xp.sum(dF, axis=0)
+            if whole is not None:
+                yield _Part(value, dA, db, slopes=G)
+            else:
+                slope = at.kernel.pullback_gamma(X, V, K, G) if width else 0.0
+                yield _Part(value, dA, db, vectors=at.kernel.pullback(X, V, K, G), gamma=slope)
 
     def _residuals(self, F: Array, T: Array, sides: Array) -> Array:
         """Return by how much values F (k, M) are beyond what they should be, for the sides of their outputs, (M,)."""

@@ -34,8 +34,8 @@ from svmpress.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces
 
 Result = TypeVar("Result")
 
-Kept = dict[tuple[int, int], Array]
-"""Kernel values of blocks of rows, by where they begin and their step."""
+Kept = dict[tuple[int, int, int], Array]
+"""Kernel values of blocks of rows, by where these begin and end, and their step."""
 
 WORTH_THREADS = 2e5
 """Kernel values from which on groups are worth threads."""
@@ -69,6 +69,16 @@ class Gradient:
     coef: Array
     intercept: Array
     gamma: float | None
+
+
+def better_at_once(rows: Rows, m: int, n_groups: int, max_bytes: int) -> bool:
+    """Return whether kernel values, and their way back to m vectors, are better computed for all groups together.
+
+    That is so where there are more features than rows in a group: what is done with V then costs more than what is done
+    with the rows. It takes memory for three matrices of rows and vectors.
+    """
+    n, d = rows.shape
+    return n_groups > 1 and d > n // n_groups and 24 * n * m <= max_bytes
 
 
 class SquaredError:
@@ -213,6 +223,7 @@ class ProjectedError:
         self._W = self._xp.stack(every)  # (matrices, M)
         m = start.shape[0]
         self._large = len(self.groups) > 1 and n * m > WORTH_THREADS
+        self._at_once = better_at_once(rows, m, len(self.groups), self.max_bytes)
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
         mean_square = arrays.to_numpy(self._xp.mean(kernel.gram(sample, start) ** 2, axis=0))
@@ -248,6 +259,9 @@ class ProjectedError:
         kernel = kernel or self.kernel
         xp = self._xp
         kept: Kept = {}
+        if self._at_once:
+            whole = kernel.gram(self.rows, V)
+            kept = {_key(group.rows): whole[group.rows, :] for group in self.groups}
         moment = xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=xp.float64, device=self._device)
         numbered = list(enumerate(self.groups))
         for part in self._each(lambda which: self._normal_equations(kernel, V, which[0], which[1], kept), numbered):
@@ -257,10 +271,22 @@ class ProjectedError:
             self._grams[-1, :-1, :-1] = K
         coef, intercept = self._solve(self._grams, moment)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
-        for error, direction, of_width in self._each(
-            lambda group: self._residuals(kernel, V, group, kept, coef, intercept, width), self.groups
-        ):
-            value, dV, slope = value + error, dV + direction, slope + of_width
+        if self._at_once:
+            G = xp.zeros_like(whole)
+            of_groups = self._each(
+                lambda group: list(self._residuals(kernel, V, group, kept, coef, intercept)), self.groups
+            )
+            for group, parts in zip(self.groups, of_groups, strict=True):
+                for error, _, _, of_rows in parts:
+                    value += error
+                    G[group.rows, :] += of_rows
+            dV = kernel.pullback(self.rows, V, whole, G)
+            slope = kernel.pullback_gamma(self.rows, V, whole, G) if width else 0.0
+        else:
+            for error, direction, of_width in self._each(
+                lambda group: self._pulled_back(kernel, V, group, kept, coef, intercept, width), self.groups
+            ):
+                value, dV, slope = value + error, dV + direction, slope + of_width
         value += float(xp.sum(self._here(self._ridge) * coef * coef))
         if K is not None:
             value += self._norm * float(xp.sum(coef * xp.matmul(K, coef)))
@@ -275,7 +301,7 @@ class ProjectedError:
             return side_by_side(function, items)
         return [function(item) for item in items]
 
-    def _residuals(
+    def _pulled_back(
         self,
         kernel: Kernel,
         V: Array,
@@ -286,19 +312,25 @@ class ProjectedError:
         width: bool,
     ) -> tuple[float, Array, float]:
         """Return a group's part of the error and of its derivatives with respect to V and γ (0 if not ``width``)."""
+        value, slope, dV = 0.0, 0.0, self._xp.zeros_like(V)
+        for error, X, K, G in self._residuals(kernel, V, group, kept, coef, intercept):
+            value, dV = value + error, dV + kernel.pullback(X, V, K, G)
+            if width:
+                slope += kernel.pullback_gamma(X, V, K, G)
+        return value, dV, slope
+
+    def _residuals(
+        self, kernel: Kernel, V: Array, group: Group, kept: Kept, coef: Array, intercept: Array
+    ) -> Iterator[tuple[float, Rows, Array, Array]]:
+        """Yield the error of blocks of a group, their rows, kernel values and the derivatives with respect to these."""
         xp = self._xp
-        value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         A, b = group.columns(coef), group.columns(intercept)
         for block, X, K in self._blocks(kernel, V, group, kept):
             R = xp.matmul(K, A) + b - group.targets[block, :]
             wR = R * group.weights
-            value += float(xp.sum(R * wR))
             G = xp.matmul(wR, A.T)
             G *= 2 / self._scale
-            dV = dV + kernel.pullback(X, V, K, G)
-            if width:
-                slope += kernel.pullback_gamma(X, V, K, G)
-        return value, dV, slope
+            yield float(xp.sum(R * wR)), X, K, G
 
     def _blocks(self, kernel: Kernel, V: Array, group: Group, kept: Kept) -> Iterator[tuple[slice, Rows, Array]]:
         """Yield the row blocks of a group, as positions in it, with their rows and kernel values.
@@ -306,13 +338,16 @@ class ProjectedError:
         Kernel values are kept from the first pass where memory allows.
         """
         m = V.shape[0]
+        if self._at_once:
+            yield slice(0, group.targets.shape[0]), self.rows, kept[_key(group.rows)]
+            return
         for block, where in group.blocks(8 * 6 * m, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
-            K = kept.pop((where.start, where.step), None)
+            K = kept.pop(_key(where), None)
             if K is None:
                 K = kernel.gram(X, V)
                 if 8 * m * self.rows.shape[0] <= self.max_bytes:
-                    kept[where.start, where.step] = K
+                    kept[_key(where)] = K
             yield block, X, K
 
     def _normal_equations(self, kernel: Kernel, V: Array, g: int, group: Group, kept: Kept) -> Array:
@@ -380,3 +415,7 @@ class ProjectedError:
         if self.fixed is not None:
             return solution[:-1, :], self.fixed
         return solution[:-1, :], solution[-1, :]
+
+
+def _key(rows: slice) -> tuple[int, int, int]:
+    return rows.start, rows.stop, rows.step or 1
