@@ -121,7 +121,7 @@ class MarginObjective:
     def _of_group(
         self, group: Group, sides: Array, at: Parameters, whole: Array | None, width: bool
     ) -> Iterator[_Part]:
-        """Yield what blocks of a group contribute; the group in one, not yet pulled back, if kernel values are known."""
+        """Yield what blocks of a group contribute; all in one, not yet pulled back, where kernel values are known."""
         V, A, b = at.vectors, group.columns(at.coef), group.columns(at.intercept)
         xp, n = arrays.namespace(V), group.targets.shape[0]
         per_row = 8 * (5 * V.shape[0] + 4 * A.shape[1] + 2 * V.shape[1])
