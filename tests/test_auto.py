@@ -16,7 +16,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 import svmpress
 from problems import problem_of
 from svmpress import effort, rehearsal
-from svmpress.auto import Auto
+from svmpress.auto import Auto, _compress
 from svmpress.choices import Search
 from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
@@ -420,7 +420,7 @@ def test_labels_that_the_source_does_not_follow_are_not_fitted():
     weighted = SVC(gamma=0.3, class_weight={0: 40}).fit(X, y)
     run = Search(problem_of(weighted, X, y), 12, None, None)
     choice = replace(run.choice(), copies=False)
-    _, scene = run._compress(choice)
+    _, scene = _compress(run, choice)
     np.testing.assert_array_equal(scene.targets.argmax(axis=1), scene.classes)
 
 

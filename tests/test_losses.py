@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -81,7 +83,7 @@ def test_classes_side_by_side_make_no_difference(rng, monkeypatch):
 def test_groups_of_fewer_rows_than_features_are_computed_at_once(backend, rng, form):
     case = Margins(rng)
     case.X, case.V = rng.standard_normal((43, 30)), rng.standard_normal((3, 30))
-    expected = case.objective(trust=True, thin=3, max_bytes=24 * 43 * 3 - 1).value_and_grad(case.at(), width=True)
+    expected = case.objective(trust=True, thin=3, max_bytes=40 * 43 * 3 - 1).value_and_grad(case.at(), width=True)
     rows = sparse.csr_array(case.X) if form == "csr" else backend.asarray(case.X)
     objective = MarginObjective(rows, backend.asarray(case.T), case.sizes, case.sides, trust=True, thin=3)
     got = objective.value_and_grad(case.at(backend), width=True)
@@ -89,6 +91,20 @@ def test_groups_of_fewer_rows_than_features_are_computed_at_once(backend, rng, f
     assert got.gamma == pytest.approx(expected.gamma, rel=1e-9)
     for mine, theirs in ((got.vectors, expected.vectors), (got.coef, expected.coef)):
         np.testing.assert_allclose(to_numpy(mine), theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_memory_is_that_of_a_few_blocks(rng):
+    n, d, m = 3000, 400, 200
+    sizes, sides = np.full(6, n // 6), sides_of(np.arange(6), 6, pairwise=True)
+    X, T, V = rng.standard_normal((n, d)), rng.standard_normal((n, 15)), rng.standard_normal((m, d))
+    at = Parameters(RBF(0.001), V, rng.standard_normal((m, 15)), np.zeros(15))
+    for max_bytes in (2**20, 40 * n * m):  # in blocks, and at once
+        objective = MarginObjective(X, T, sizes, sides, trust=True, thin=4, max_bytes=max_bytes)
+        tracemalloc.start()
+        objective.value_and_grad(at)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1.1 * max_bytes + 20 * V.nbytes
 
 
 def with_values(case: Margins, F) -> tuple[Margins, Parameters]:

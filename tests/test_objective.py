@@ -255,11 +255,19 @@ def test_the_projection_agrees_on_every_library_and_in_blocks(
         assert got.gamma == pytest.approx(expected.gamma, rel=1e-6, abs=1e-8)
 
 
+@pytest.fixture(params=[False, True], ids=["one after the other", "side by side"])
+def threads(request, monkeypatch):
+    if request.param:
+        monkeypatch.setattr("svmpress.objective.WORTH_THREADS", 0)
+        monkeypatch.setattr("svmpress.cores._THREADS", 2)
+
+
+@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_groups_of_fewer_rows_than_features_are_computed_at_once(backend, rng, form, T):
     X, V = rng.standard_normal((N, 20)), rng.standard_normal((M, 20))
     settings = {**weights_of("own rows and a background"), "mask": MASK, "norm": 0.1}
-    apart = ProjectedError(RBF(0.02), X, T, V, max_bytes=24 * N * M - 1, **settings).value_and_grad(V, width=True)
+    apart = ProjectedError(RBF(0.02), X, T, V, max_bytes=40 * N * M - 1, **settings).value_and_grad(V, width=True)
     rows = sparse.csr_array(X) if form == "csr" else backend.asarray(X)
     objective = ProjectedError(RBF(0.02), rows, backend.asarray(T), backend.asarray(V), **settings)
     got = objective.value_and_grad(backend.asarray(V), width=True)
@@ -269,6 +277,7 @@ def test_groups_of_fewer_rows_than_features_are_computed_at_once(backend, rng, f
         np.testing.assert_allclose(to_numpy(mine), theirs, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.usefixtures("threads")
 def test_machines_of_pairs_with_many_vectors_are_solved_from_pieces(backend, rng):
     n_classes, each = 6, 25
     V, X = rng.standard_normal((n_classes * each, 3)), rng.standard_normal((300, 3))

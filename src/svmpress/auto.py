@@ -4,14 +4,15 @@ The targets are the source's decision values on the given rows (its support vect
 are held out, and the choices are made on the others; where there are labels, on a *rehearsal*, an SVM like the source
 that never saw the held-out rows (:mod:`svmpress.rehearsal`):
 
-1. **Starts** (k-means centres, rows picked by multi-output LARS or the elastic net, a smaller model grown) are refined
-   briefly; the best goes on.
+1. **Starts** (k-means centres, rows picked by multi-output LARS or the elastic net, a smaller model grown; in the
+   LibSVM layout centres of each class and of its support vectors) are refined briefly; the best goes on.
 2. **Targets**: a classifier may also be fitted to labels, with the norm in the kernel's space against over-fitting: it
    then approximates kernel ridge regression. That does not repeat the errors of the source, it copies less of it, and
    one output a class does instead of one a pair (the LibSVM layout keeps pairs). Both ways go on until one is clearly
    behind.
 3. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
-   less to rows of other classes than its two), a kernel width that is learned, a stronger ridge.
+   less to rows of other classes than its two), a kernel width that is learned, a stronger ridge, and for a copy in the
+   LibSVM layout the norm.
 4. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
 5. **Finishes**, kept only if they help: margins instead of values (the source's, or those of the labels).
 

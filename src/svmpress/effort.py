@@ -127,11 +127,15 @@ class Effort:
         Labels are noisy, and a machine follows those of its own two classes only, so there must be ten of *these* rows
         for each unknown: as many in all as without a mask.
         """
-        per_row = (self.projection(n, outputs, setting) - self.projection(0, outputs, setting)) / n
         unknowns = float(self.m)
         if self.mask is not None and copies:
             unknowns = float(self.mask.sum(axis=0).mean())
-        most = int(max(10 * unknowns, 2000, _EVALUATION / per_row))
+
+        def affordable(some: int) -> int:  # at the price of a row among so many
+            per_row = (self.projection(some, outputs, setting) - self.projection(0, outputs, setting)) / max(1, some)
+            return int(max(10 * unknowns, 2000, _EVALUATION / max(1.0, per_row)))
+
+        most = affordable(min(n, affordable(n)))
         if n <= most:
             return np.arange(n)
         return np.sort(np.random.default_rng(seed).permutation(n)[:most])

@@ -7,8 +7,8 @@ a margin is met, and holds all values near the source with a small weight.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,6 @@ from svmpress.cores import side_by_side
 from svmpress.decoders import class_pairs
 from svmpress.listening import Group, groups_of
 from svmpress.objective import WORTH_THREADS, Gradient, Parameters, better_at_once
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """What some rows contribute.
-
-    The loss and its derivatives with respect to coefficients and intercepts; and either those with respect to the rows'
-    kernel values, ``slopes``, or what these come to for V and γ.
-    """
-
-    value: float
-    coef: Array
-    intercept: Array
-    slopes: Array | None = None
-    vectors: Array | None = None
-    gamma: float = 0.0
 
 
 class MarginObjective:
@@ -84,7 +68,8 @@ class MarginObjective:
         self._scale = float(sizes @ np.abs(sides).sum(axis=1)) or 1.0
         anchor = 0.0 if sides.all() else anchor
         groups = groups_of(targets, sizes, np.abs(sides), anchor, thin)
-        without = np.zeros((len(groups) - len(sides), sides.shape[1]))  # sides of the background
+        self._n_background = len(groups) - len(sides)
+        without = np.zeros((self._n_background, sides.shape[1]))  # the background takes no sides
         self._groups = [
             (group, group.columns(xp.asarray(s, device=device)))
             for group, s in zip(groups, [*without, *sides], strict=True)
@@ -93,53 +78,63 @@ class MarginObjective:
     def value_and_grad(self, at: Parameters, *, width: bool = False) -> Gradient:
         """Return the loss and its derivatives; that of γ only if ``width``."""
         V, kernel = at.vectors, at.kernel
-        xp, n, m = arrays.namespace(V), self.rows.shape[0], V.shape[0]
-        value, slope = 0.0, 0.0
-        dV, dA, db = xp.zeros_like(V), xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
-        whole, slopes = None, None
-        if better_at_once(self.rows, m, len(self._groups), self.max_bytes):
-            whole = kernel.gram(self.rows, V)
-            slopes = xp.zeros_like(whole)
+        xp, m = arrays.namespace(V), V.shape[0]
+        if not better_at_once(self.rows, m, len(self._groups), self.max_bytes):
+            return self._sum(self._each(lambda item: self._of_group(*item, at, width), self._groups, m), at, width)
+        K = kernel.gram(self.rows, V)
+        slopes = xp.zeros_like(K)
 
-        def of_group(item: tuple[Group, Array]) -> list[_Part]:
-            return list(self._of_group(*item, at, whole, width))
+        def of_group(item: tuple[Group, Array]) -> Gradient:
+            group, sides = item
+            part, G = self._of_block(group, slice(0, group.targets.shape[0]), sides, K[group.rows, :], at)
+            slopes[group.rows, :] += G
+            return part
 
-        threaded = self._on_host and n * m > WORTH_THREADS
-        of_groups = side_by_side(of_group, self._groups) if threaded else map(of_group, self._groups)
-        for (group, _), parts in zip(self._groups, of_groups, strict=True):
-            for part in parts:
-                value, dA, db = value + part.value, dA + group.spread(part.coef), db + group.spread(part.intercept)
-                if slopes is not None:
-                    slopes[group.rows, :] += part.slopes
-                else:
-                    dV, slope = dV + part.vectors, slope + part.gamma
-        if whole is not None and slopes is not None:
-            dV = kernel.pullback(self.rows, V, whole, slopes)
-            slope = kernel.pullback_gamma(self.rows, V, whole, slopes) if width else 0.0
-        return Gradient(value, dV, dA, db, slope if width else None)
+        first, others = self._groups[: self._n_background], self._groups[self._n_background :]
+        parts = [of_group(item) for item in first]
+        parts += self._each(of_group, others, m)  # these have rows of their own
+        total = self._sum(parts, at, width)
+        slope = kernel.pullback_gamma(self.rows, V, K, slopes) if width else None
+        return replace(total, vectors=kernel.pullback(self.rows, V, K, slopes), gamma=slope)
 
-    def _of_group(
-        self, group: Group, sides: Array, at: Parameters, whole: Array | None, width: bool
-    ) -> Iterator[_Part]:
-        """Yield what blocks of a group contribute; all in one, not yet pulled back, where kernel values are known."""
-        V, A, b = at.vectors, group.columns(at.coef), group.columns(at.intercept)
-        xp, n = arrays.namespace(V), group.targets.shape[0]
-        per_row = 8 * (5 * V.shape[0] + 4 * A.shape[1] + 2 * V.shape[1])
-        for block, where in (
-            group.blocks(per_row, self.max_bytes // 4) if whole is None else [(slice(0, n), group.rows)]
-        ):
+    def _each(
+        self, function: Callable[[tuple[Group, Array]], Gradient], items: list[tuple[Group, Array]], m: int
+    ) -> list[Gradient]:
+        """Return what each group contributes to m vectors: side by side, unless there is too little to do."""
+        threaded = self._on_host and self.rows.shape[0] * m > WORTH_THREADS
+        return side_by_side(function, items) if threaded else [function(item) for item in items]
+
+    def _sum(self, parts: list[Gradient], at: Parameters, width: bool) -> Gradient:
+        xp = arrays.namespace(at.vectors)
+        dV, dA, db = xp.zeros_like(at.vectors), xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
+        total = Gradient(0.0, dV, dA, db, 0.0 if width else None)
+        for part in parts:
+            total = total.plus(part)
+        return total
+
+    def _of_group(self, group: Group, sides: Array, at: Parameters, width: bool) -> Gradient:
+        """Return what a group contributes, block by block."""
+        V, kernel = at.vectors, at.kernel
+        total = self._sum([], at, width)
+        per_row = 8 * (5 * V.shape[0] + 4 * group.targets.shape[1] + 2 * V.shape[1])
+        for block, where in group.blocks(per_row, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
-            K = at.kernel.gram(X, V) if whole is None else whole[where, :]
-            R = self._residuals(xp.matmul(K, A) + b, group.targets[block, :], sides)
-            dF = R * group.weights
-            value = float(xp.sum(R * dF)) / self._scale
-            dF *= 2 / self._scale
-            G, dA, db = xp.matmul(dF, A.T), xp.matmul(K.T, dF), xp.sum(dF, axis=0)
-            if whole is not None:
-                yield _Part(value, dA, db, slopes=G)
-            else:
-                slope = at.kernel.pullback_gamma(X, V, K, G) if width else 0.0
-                yield _Part(value, dA, db, vectors=at.kernel.pullback(X, V, K, G), gamma=slope)
+            K = kernel.gram(X, V)
+            part, G = self._of_block(group, block, sides, K, at)
+            slope = kernel.pullback_gamma(X, V, K, G) if width else None
+            total = total.plus(replace(part, vectors=kernel.pullback(X, V, K, G), gamma=slope))
+        return total
+
+    def _of_block(self, group: Group, block: slice, sides: Array, K: Array, at: Parameters) -> tuple[Gradient, Array]:
+        """Return what rows contribute but for V and γ, and the derivatives with respect to their kernel values K."""
+        xp = arrays.namespace(K)
+        A, b = group.columns(at.coef), group.columns(at.intercept)
+        R = self._residuals(xp.matmul(K, A) + b, group.targets[block, :], sides)
+        dF = R * group.weights
+        value = float(xp.sum(R * dF)) / self._scale
+        dF *= 2 / self._scale
+        dA, db = group.spread(xp.matmul(K.T, dF)), group.spread(xp.sum(dF, axis=0))
+        return Gradient(value, 0.0, dA, db, None), xp.matmul(dF, A.T)
 
     def _residuals(self, F: Array, T: Array, sides: Array) -> Array:
         """Return by how much values F (k, M) are beyond what they should be, for the sides of their outputs, (M,)."""

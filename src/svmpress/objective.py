@@ -70,15 +70,21 @@ class Gradient:
     intercept: Array
     gamma: float | None
 
+    def plus(self, other: Gradient) -> Gradient:
+        """Return the sum of both; γ's is None if this one's is."""
+        gamma = None if self.gamma is None else self.gamma + (other.gamma or 0.0)
+        vectors, coef = self.vectors + other.vectors, self.coef + other.coef
+        return Gradient(self.value + other.value, vectors, coef, self.intercept + other.intercept, gamma)
+
 
 def better_at_once(rows: Rows, m: int, n_groups: int, max_bytes: int) -> bool:
     """Return whether kernel values, and their way back to m vectors, are better computed for all groups together.
 
     That is so where there are more features than rows in a group: what is done with V then costs more than what is done
-    with the rows. It takes memory for three matrices of rows and vectors.
+    with the rows. It takes memory for some five matrices of rows and vectors.
     """
     n, d = rows.shape
-    return n_groups > 1 and d > n // n_groups and 24 * n * m <= max_bytes
+    return n_groups > 1 and d > n // n_groups and 40 * n * m <= max_bytes
 
 
 class SquaredError:
@@ -223,6 +229,8 @@ class ProjectedError:
         self._W = self._xp.stack(every)  # (matrices, M)
         m = start.shape[0]
         self._large = len(self.groups) > 1 and n * m > WORTH_THREADS
+        self._n_background = len(self.groups) - len(sizes)
+        self._n_heard = sum(group.targets.shape[0] for group in self.groups)
         self._at_once = better_at_once(rows, m, len(self.groups), self.max_bytes)
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
@@ -259,29 +267,29 @@ class ProjectedError:
         kernel = kernel or self.kernel
         xp = self._xp
         kept: Kept = {}
-        if self._at_once:
-            whole = kernel.gram(self.rows, V)
-            kept = {_key(group.rows): whole[group.rows, :] for group in self.groups}
+        whole = kernel.gram(self.rows, V) if self._at_once else None
         moment = xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=xp.float64, device=self._device)
         numbered = list(enumerate(self.groups))
-        for part in self._each(lambda which: self._normal_equations(kernel, V, which[0], which[1], kept), numbered):
+        for part in self._each(lambda which: self._normal_equations(kernel, V, which, kept, whole), numbered):
             moment = moment + part
         K = kernel.gram(V, V) if self._norm else None
         if K is not None:
             self._grams[-1, :-1, :-1] = K
         coef, intercept = self._solve(self._grams, moment)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
-        if self._at_once:
-            G = xp.zeros_like(whole)
-            of_groups = self._each(
-                lambda group: list(self._residuals(kernel, V, group, kept, coef, intercept)), self.groups
-            )
-            for group, parts in zip(self.groups, of_groups, strict=True):
-                for error, _, _, of_rows in parts:
-                    value += error
-                    G[group.rows, :] += of_rows
-            dV = kernel.pullback(self.rows, V, whole, G)
-            slope = kernel.pullback_gamma(self.rows, V, whole, G) if width else 0.0
+        if whole is not None:
+            slopes = xp.zeros_like(whole)
+
+            def of_group(group: Group) -> float:
+                every = slice(0, group.targets.shape[0])
+                error, G = self._residuals(group, every, whole[group.rows, :], coef, intercept)
+                slopes[group.rows, :] += G
+                return error
+
+            first, others = self.groups[: self._n_background], self.groups[self._n_background :]
+            value = sum(map(of_group, first)) + sum(self._each(of_group, others))  # the others have rows of their own
+            dV = kernel.pullback(self.rows, V, whole, slopes)
+            slope = kernel.pullback_gamma(self.rows, V, whole, slopes) if width else 0.0
         else:
             for error, direction, of_width in self._each(
                 lambda group: self._pulled_back(kernel, V, group, kept, coef, intercept, width), self.groups
@@ -313,24 +321,21 @@ class ProjectedError:
     ) -> tuple[float, Array, float]:
         """Return a group's part of the error and of its derivatives with respect to V and γ (0 if not ``width``)."""
         value, slope, dV = 0.0, 0.0, self._xp.zeros_like(V)
-        for error, X, K, G in self._residuals(kernel, V, group, kept, coef, intercept):
+        for block, X, K in self._blocks(kernel, V, group, kept):
+            error, G = self._residuals(group, block, K, coef, intercept)
             value, dV = value + error, dV + kernel.pullback(X, V, K, G)
             if width:
                 slope += kernel.pullback_gamma(X, V, K, G)
         return value, dV, slope
 
-    def _residuals(
-        self, kernel: Kernel, V: Array, group: Group, kept: Kept, coef: Array, intercept: Array
-    ) -> Iterator[tuple[float, Rows, Array, Array]]:
-        """Yield the error of blocks of a group, their rows, kernel values and the derivatives with respect to these."""
-        xp = self._xp
-        A, b = group.columns(coef), group.columns(intercept)
-        for block, X, K in self._blocks(kernel, V, group, kept):
-            R = xp.matmul(K, A) + b - group.targets[block, :]
-            wR = R * group.weights
-            G = xp.matmul(wR, A.T)
-            G *= 2 / self._scale
-            yield float(xp.sum(R * wR)), X, K, G
+    def _residuals(self, group: Group, block: slice, K: Array, coef: Array, intercept: Array) -> tuple[float, Array]:
+        """Return the error of rows of a group, and its derivatives with respect to their kernel values K."""
+        xp, A = self._xp, group.columns(coef)
+        R = xp.matmul(K, A) + group.columns(intercept) - group.targets[block, :]
+        wR = R * group.weights
+        G = xp.matmul(wR, A.T)
+        G *= 2 / self._scale
+        return float(xp.sum(R * wR)), G
 
     def _blocks(self, kernel: Kernel, V: Array, group: Group, kept: Kept) -> Iterator[tuple[slice, Rows, Array]]:
         """Yield the row blocks of a group, as positions in it, with their rows and kernel values.
@@ -338,27 +343,36 @@ class ProjectedError:
         Kernel values are kept from the first pass where memory allows.
         """
         m = V.shape[0]
-        if self._at_once:
-            yield slice(0, group.targets.shape[0]), self.rows, kept[_key(group.rows)]
-            return
         for block, where in group.blocks(8 * 6 * m, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
             K = kept.pop(_key(where), None)
             if K is None:
                 K = kernel.gram(X, V)
-                if 8 * m * self.rows.shape[0] <= self.max_bytes:
+                if 8 * m * self._n_heard <= self.max_bytes:
                     kept[_key(where)] = K
             yield block, X, K
 
-    def _normal_equations(self, kernel: Kernel, V: Array, g: int, group: Group, kept: Kept) -> Array:
+    def _kernel_values(
+        self, kernel: Kernel, V: Array, group: Group, kept: Kept, whole: Array | None
+    ) -> Iterator[tuple[slice, Array]]:
+        """Yield row blocks of a group with their kernel values; all in one where those of all rows are known."""
+        if whole is not None:
+            yield slice(0, group.targets.shape[0]), whole[group.rows, :]
+            return
+        for block, _, K in self._blocks(kernel, V, group, kept):
+            yield block, K
+
+    def _normal_equations(
+        self, kernel: Kernel, V: Array, which: tuple[int, Group], kept: Kept, whole: Array | None
+    ) -> Array:
         """Put ``[K 1]ᵀ[K 1]`` of a group in its place, (m+1, m+1), and return its ``[K 1]ᵀ T``, weighted, (m+1, M)."""
-        xp, m = self._xp, V.shape[0]
+        xp, m, (g, group) = self._xp, V.shape[0], which
         N = self._grams[g, :, :]
         R = xp.zeros((m + 1, group.targets.shape[1]), dtype=xp.float64, device=self._device)
         border = xp.zeros(m + 1, dtype=xp.float64, device=self._device)
         for rows, columns in self._pieces[g]:
             N[rows, columns] = 0.0
-        for block, _, K in self._blocks(kernel, V, group, kept):
+        for block, K in self._kernel_values(kernel, V, group, kept, whole):
             T = group.targets[block, :]
             if self.fixed is not None:
                 T = T - group.columns(self.fixed)

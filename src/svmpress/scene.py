@@ -1,4 +1,4 @@
-"""A scene: rows, a teacher's decision values on them, and the fits that :mod:`svmpress.auto` chooses among.
+"""A scene: rows, a teacher's decision values on them, and the fits that :mod:`svmpress.choices` chooses among.
 
 Rows are sorted by the class that the teacher gives them, or by their labels where pairs are fitted to these, which is
 how :class:`ProjectedError` wants its groups.
@@ -24,7 +24,7 @@ from svmpress.refine import Refined, polish, variable_projection
 _THIN = 4
 """Machines of all pairs of classes hear of every so many rows at most."""
 _BACKGROUND = 500
-"""Rows that they hear of under a mask, if there are as many."""
+"""Rows that they hear of under a mask, if one in ``_THIN`` is not fewer."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,8 @@ def thin(n: int, masked: bool) -> int:
     """Return of how many of n rows one is heard by the machines of all pairs of classes.
 
     Without a mask, vectors that are for other classes are told by these rows what to do. With one, a machine has
-    vectors of its own classes only, and some rows say whether its values stay in bounds elsewhere.
+    vectors of its own classes only, and some rows say whether its values stay in bounds elsewhere; of a class with very
+    few rows there may be none among them.
     """
     return max(_THIN, n // _BACKGROUND) if masked else _THIN
 

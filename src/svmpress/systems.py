@@ -121,7 +121,8 @@ class MaskedSystems:
 
     def __init__(self, free: NDArray[np.bool_], weights: Floats, ridge: Floats) -> None:
         self.size, n_outputs = free.shape
-        self._usual = np.array([_most_frequent(row) for row in weights])
+        # where some do not hear a group, nobody is to take it back from what is common: rounding might leave too much
+        self._usual = np.array([_most_frequent(row) if row.all() else 0.0 for row in weights])
         counts = free.sum(axis=0)
         by_size = np.argsort(counts, kind="stable")
         together = max(1, min(STACK_BYTES // (8 * max(1, int(counts.max())) ** 2), -(-n_outputs // _STACKS)))
