@@ -60,8 +60,9 @@ def pieces(free: NDArray[np.bool_]) -> tuple[Piece, ...]:
 
     Examples
     --------
-    >>> pieces(np.repeat(np.eye(2, dtype=bool), 20, axis=0))
-    ((slice(0, 20, None), slice(0, 20, None)), (slice(20, 40, None), slice(20, 40, None)))
+    >>> found = pieces(np.repeat(np.eye(4, dtype=bool), 20, axis=0))
+    >>> len(found), found[0]
+    (4, (slice(0, 20, None), slice(0, 20, None)))
     """
     m = len(free)
     all_of_it = ((slice(0, m), slice(0, m)),)
