@@ -59,7 +59,7 @@ def test_a_singular_system_is_solved():
 
 
 def looked_at(found, m: int) -> np.ndarray:
-    """Return how often pieces and their mirrors cover each element, a piece on the diagonal once."""
+    """Return how often pieces, without their mirrors, cover each element."""
     covered = np.zeros((m, m), dtype=int)
     for rows, columns in found:
         covered[rows, columns] += 1

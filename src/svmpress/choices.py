@@ -53,6 +53,20 @@ class Choice:
     finish_steps: int = 0
 
 
+@dataclass(frozen=True)
+class _Ladder:
+    """Changes of one field of a setting, tried one after the other as far as they help; ``name`` may show the value.
+
+    Of several ladders for the same field, the first that helps is enough.
+    """
+
+    knob: str
+    name: str
+    values: tuple[Any, ...]
+    ties: bool = False
+    """Whether an equal score counts as help: what a norm prevents comes later."""
+
+
 Way = tuple[Tried, Choice]
 """A fit and the choice that leads to it."""
 
@@ -91,7 +105,7 @@ class Search:
         self.n_outputs = source.expansion.n_outputs
         self.mask = self._libsvm_mask() if self.problem.layout == "libsvm" else None
         self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
-        self.trials = Trials(self.effort, self.n_outputs)
+        self.trials = Trials(self.effort)
 
     def _libsvm_mask(self) -> NDArray[np.bool_] | None:
         """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
@@ -111,7 +125,7 @@ class Search:
         """Make the choices, on rows that leave some out to judge."""
         problem, judge = self._rehearsed()
         assert problem.rows is not None
-        setting = Setting() if self.mask is None else Setting(relevance=0.01)
+        setting = Setting.usual(masked=self.mask is not None)
         if not problem.source.kernel.bounded:
             # such columns differ by a few directions only, and what is small among them is what tells
             setting = replace(setting, ridge=1e-7)
@@ -152,13 +166,9 @@ class Search:
 
     def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
         """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
-        return labels.gain_over(start) > _FAR and self._over_source(labels) > _CLEAR
-
-    def _over_source(self, tried: Tried) -> float:
-        """Return by how many standard errors a fit is better than the rehearsed SVM; -inf where that is not known."""
-        if self.example is None or tried.verdict is None:
-            return -np.inf
-        return tried.verdict.gain_over(self.example)
+        if self.example is None or labels.verdict is None:
+            return False
+        return labels.gain_over(start) > _FAR and labels.verdict.gain_over(self.example) > _CLEAR
 
     def _rehearsed(self) -> tuple[Problem, Judge | None]:
         """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""
@@ -271,46 +281,46 @@ class Search:
 
     def _best_setting(self, scene: Scene, judge: Judge, best: Tried, setting: Setting) -> tuple[Tried, Setting]:
         """Try one change of setting after the other, against as much work without it, from the same vectors."""
-        plain = None
+        plain, settled = None, set()
         for ladder in self._ladders(scene):
-            first = ladder[0][1]
-            if first.get("relevance", 0.0) > setting.relevance or (setting.norm and "norm" in first):
-                continue  # another ladder has settled that
+            if ladder.knob in settled:
+                continue
             plain = plain or self._sampled(scene, judge, best, setting)
             top, chosen, tried = plain, setting, []
-            for name, change in ladder:
-                changed = replace(setting, **change)
+            for value in ladder.values:
+                changed = replace(setting, **{ladder.knob: value})
                 other = self._sampled(scene, judge, best, changed)
-                tried.append(f"{name} {other.against(plain)}")
-                if other.score < top.score or (other.score == top.score and "norm" not in change):
-                    break  # further along the same ladder is no better; what a norm prevents comes later
+                tried.append(f"{ladder.name.format(value)} {other.against(plain)}")
+                if other.score < top.score or (other.score == top.score and not ladder.ties):
+                    break  # further along the same ladder is no better
                 top, chosen = other, changed
             adopted = top.gain_over(plain) > _HELPS
             self.notes.append(f"{'adopted' if adopted else 'not adopted'}: {', '.join(tried)}")
             if adopted:
                 best, setting, plain = top, chosen, None
+                settled.add(ladder.knob)
         return plain or best, setting
 
     def _sampled(self, scene: Scene, judge: Judge, at: Tried, setting: Setting) -> Tried:
         """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
         return self.trials.continued(scene, judge, at, setting, self.trials.steps(0.02, scene, setting, 4, 60))
 
-    def _ladders(self, scene: Scene) -> list[list[tuple[str, dict[str, Any]]]]:
-        """Return the changes of setting to try; along each ladder only as far as they help."""
-        ladders: list[list[tuple[str, dict[str, Any]]]] = []
+    def _ladders(self, scene: Scene) -> list[_Ladder]:
+        """Return the changes of setting to try."""
+        ladders = []
         if scene.pairwise and scene.copies and 8 * scene.n_classes * self.m**2 < self.problem.max_bytes:
             name = "weight {:g} for rows of neither class of a pair"
             ways = ((0.01, 0.001), (0.1,)) if self.mask is None else ((0.001,),)
-            ladders += [[(name.format(weight), {"relevance": weight}) for weight in way] for way in ways]
+            ladders += [_Ladder("relevance", name, way) for way in ways]
         kernel = self.problem.source.kernel
         if kernel.width_matters and kernel.params["gamma"] > 0:
-            ladders.append([("learning the kernel width", {"width": True})])
+            ladders.append(_Ladder("width", "learning the kernel width", (True,)))
         if scene.copies and self.mask is not None and kernel.definite:
             # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
             name = "a norm of weight {:g}"
-            ladders += [[(name.format(norm), {"norm": norm}) for norm in way] for way in ((0.01, 0.1, 1.0), (0.001,))]
+            ladders += [_Ladder("norm", name, way, ties=True) for way in ((0.01, 0.1, 1.0), (0.001,))]
         if scene.copies:
-            ladders.append([("a stronger ridge", {"ridge": 1e-5})])
+            ladders.append(_Ladder("ridge", "a stronger ridge", (1e-5,)))
         return ladders
 
     def _best_descent(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> Way:

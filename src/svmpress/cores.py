@@ -64,8 +64,10 @@ def one_scipy_thread() -> AbstractContextManager[object]:
     return _blas_of_scipy().limit(limits=1)
 
 
-def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def side_by_side(function: Callable[[Item], Result], items: Iterable[Item], *, worth: bool = True) -> list[Result]:
     """Return the function of each item, in order, computed on all threads, with BLAS on one thread in each of them.
+
+    One after the other if it is not ``worth`` that.
 
     Examples
     --------
@@ -73,7 +75,7 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item]) -> l
     [1, 2, 3]
     """
     items = list(items)
-    if threads() == 1 or len(items) < 2:
+    if not worth or threads() == 1 or len(items) < 2:
         return [function(item) for item in items]
     with one_blas_thread(), ThreadPoolExecutor(min(threads(), len(items))) as pool:
         return list(pool.map(function, items))

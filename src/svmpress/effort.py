@@ -71,7 +71,7 @@ class Effort:
             usual = max(usual, min(_MASKED * usual, 2 * _MOST_WORK))
         effort = cls(m, work or usual, d, width, mask)
         if work is None:
-            outputs, setting = source.expansion.n_outputs, Setting() if mask is None else Setting(relevance=0.01)
+            outputs, setting = source.expansion.n_outputs, Setting.usual(masked=mask is not None)
             evaluations = _EVALUATIONS * float(np.clip(2 * (m / _MANY - 1), 0.0, 1.0))
             some = effort.sample(n, outputs, setting, 0).size
             least = evaluations * effort.projection(some, outputs, setting)
@@ -85,12 +85,13 @@ class Effort:
 
     def projection(self, n: int, outputs: int, setting: Setting) -> float:
         """Return the operations of one evaluation of the projected error on n rows."""
-        m, heard, masked = self.m, float(outputs), self._is_masked(outputs)
+        m, heard, mask = self.m, float(outputs), self.mask_of(outputs)
+        masked = mask is not None
         gram, solve = float(n * m * m), m**3 / 3 + m * m
         if setting.relevance < 1:  # most outputs hear of some rows only
             heard = heard_outputs(n, outputs, masked)
-        if self.mask is not None and masked:
-            unknowns = self.mask.sum(axis=0)
+        if mask is not None:
+            unknowns = mask.sum(axis=0)
             solve = float(((unknowns + 1.0) ** 3).sum()) / 3
             if setting.relevance < 1:  # of the rows of a class, only the systems of its machines are made
                 gram = n * m * (min(m, 2 * float(unknowns.mean())) + m / thin(n, masked))
@@ -99,8 +100,9 @@ class Effort:
         between = m * m * (4.0 * self.n_features + 200) if setting.norm else 0.0  # vectors are dense
         return self.margins(n, heard) + gram + solve + between
 
-    def _is_masked(self, outputs: int) -> bool:
-        return self.mask is not None and self.mask.shape[1] == outputs
+    def mask_of(self, outputs: int) -> NDArray[np.bool_] | None:
+        """Return the mask of the coefficients of so many outputs; None if they have none, as one a class has."""
+        return self.mask if self.mask is not None and self.mask.shape[1] == outputs else None
 
     def margins(self, n: int, heard: float) -> float:
         """Return the operations of one evaluation without a solve, if this many outputs hear of a row."""
@@ -109,7 +111,8 @@ class Effort:
     def finish(self, scene: Scene) -> float:
         """Return the operations of one evaluation of the margins of a scene."""
         outputs = scene.targets.shape[1]
-        heard = heard_outputs(scene.n, outputs, self._is_masked(outputs)) if scene.pairwise else outputs
+        masked = self.mask_of(outputs) is not None
+        heard = heard_outputs(scene.n, outputs, masked) if scene.pairwise else outputs
         return self.margins(scene.n, heard)
 
     def steps(self, part: float, cost: float, least: int, most: int) -> int:

@@ -7,14 +7,18 @@ all rows, the *background*. Of 26 classes a row then costs 25 outputs and a part
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.arrays import Array, Floats
+from svmpress.arrays import Array, Floats, Rows
+from svmpress.cores import side_by_side
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,16 @@ class Group:
     place: Array | None
     weights: Array
     targets: Array
+
+    @property
+    def every(self) -> slice:
+        """All rows, as positions in the group."""
+        return slice(0, self.targets.shape[0])
+
+    @property
+    def is_background(self) -> bool:
+        """Whether the rows are in other groups, too; those of all others are their own."""
+        return self.rows.step is not None
 
     def columns(self, a: Array) -> Array:
         """Return the columns of (..., M) that belong to the outputs."""
@@ -90,3 +104,40 @@ def _group(targets: Array, rows: slice, weights: Floats) -> Group:
     return Group(
         rows, outputs, here(np.eye(targets.shape[1])[which]), here(weights[which]), xp.take(T, outputs, axis=1)
     )
+
+
+def better_at_once(rows: Rows, m: int, n_groups: int, max_bytes: int) -> bool:
+    """Return whether kernel values, and their way back to m vectors, are better computed for all groups together.
+
+    That is so where there are more features than rows in a group: what is done with V then costs more than what is done
+    with the rows. It takes memory for some five matrices of rows and vectors.
+    """
+    n, d = rows.shape
+    return n_groups > 1 and d > n // n_groups and 40 * n * m <= max_bytes
+
+
+def slopes_at_once(
+    groups: Sequence[Group], K: Array, of_group: Callable[[int], tuple[Result, Array]], worth: bool
+) -> tuple[list[Result], Array]:
+    """Return what groups contribute, and the derivatives with respect to the kernel values K (n, m) of all rows.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Those of the background first.
+    K : (n, m)
+    of_group : callable
+        Returns for the position of a group what it contributes, and the derivatives for its rows.
+    worth : bool
+        Whether groups are worth threads; the background is added before them, since they share its rows.
+    """
+    slopes = arrays.namespace(K).zeros_like(K)
+
+    def added(g: int) -> Result:
+        part, G = of_group(g)
+        slopes[groups[g].rows, :] += G
+        return part
+
+    n_background = sum(group.is_background for group in groups)
+    parts = [added(g) for g in range(n_background)]
+    return parts + side_by_side(added, range(n_background, len(groups)), worth=worth), slopes

@@ -7,9 +7,6 @@ a margin is met, and holds all values near the source with a small weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +14,11 @@ from svmpress import arrays
 from svmpress.arrays import Array, Rows
 from svmpress.cores import side_by_side
 from svmpress.decoders import class_pairs
-from svmpress.listening import Group, groups_of
-from svmpress.objective import WORTH_THREADS, Gradient, Parameters, better_at_once
+from svmpress.listening import better_at_once, groups_of, slopes_at_once
+from svmpress.objective import WORTH_THREADS, Gradient, Parameters
+
+_Part = tuple[float, Array, Array]
+"""What rows contribute: the loss, and its derivatives with respect to coefficients and intercepts of their outputs."""
 
 
 class MarginObjective:
@@ -67,74 +67,67 @@ class MarginObjective:
         self._on_host = isinstance(targets, np.ndarray)
         self._scale = float(sizes @ np.abs(sides).sum(axis=1)) or 1.0
         anchor = 0.0 if sides.all() else anchor
-        groups = groups_of(targets, sizes, np.abs(sides), anchor, thin)
-        self._n_background = len(groups) - len(sides)
-        without = np.zeros((self._n_background, sides.shape[1]))  # the background takes no sides
-        self._groups = [
-            (group, group.columns(xp.asarray(s, device=device)))
-            for group, s in zip(groups, [*without, *sides], strict=True)
+        self._groups = groups_of(targets, sizes, np.abs(sides), anchor, thin)
+        without = np.zeros((len(self._groups) - len(sides), sides.shape[1]))  # the background takes no sides
+        self._sides = [
+            group.columns(xp.asarray(s, device=device))
+            for group, s in zip(self._groups, [*without, *sides], strict=True)
         ]
 
     def value_and_grad(self, at: Parameters, *, width: bool = False) -> Gradient:
         """Return the loss and its derivatives; that of γ only if ``width``."""
         V, kernel = at.vectors, at.kernel
-        xp, m = arrays.namespace(V), V.shape[0]
-        if not better_at_once(self.rows, m, len(self._groups), self.max_bytes):
-            return self._sum(self._each(lambda item: self._of_group(*item, at, width), self._groups, m), at, width)
-        K = kernel.gram(self.rows, V)
-        slopes = xp.zeros_like(K)
+        xp, n, m = arrays.namespace(V), self.rows.shape[0], V.shape[0]
+        value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
+        dA, db = xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
+        worth = self._on_host and n * m > WORTH_THREADS
+        if better_at_once(self.rows, m, len(self._groups), self.max_bytes):
+            K = kernel.gram(self.rows, V)
 
-        def of_group(item: tuple[Group, Array]) -> Gradient:
-            group, sides = item
-            part, G = self._of_block(group, slice(0, group.targets.shape[0]), sides, K[group.rows, :], at)
-            slopes[group.rows, :] += G
-            return part
+            def of_group(g: int) -> tuple[_Part, Array]:
+                group = self._groups[g]
+                return self._of_block(g, group.every, K[group.rows, :], at)
 
-        first, others = self._groups[: self._n_background], self._groups[self._n_background :]
-        parts = [of_group(item) for item in first]
-        parts += self._each(of_group, others, m)  # these have rows of their own
-        total = self._sum(parts, at, width)
-        slope = kernel.pullback_gamma(self.rows, V, K, slopes) if width else None
-        return replace(total, vectors=kernel.pullback(self.rows, V, K, slopes), gamma=slope)
+            parts, slopes = slopes_at_once(self._groups, K, of_group, worth)
+            dV = kernel.pullback(self.rows, V, K, slopes)
+            slope = kernel.pullback_gamma(self.rows, V, K, slopes) if width else 0.0
+        else:
+            parts = []
+            for part, direction, of_width in side_by_side(
+                lambda g: self._pulled_back(g, at, width), range(len(self._groups)), worth=worth
+            ):
+                parts.append(part)
+                dV, slope = dV + direction, slope + of_width
+        for group, (error, of_coef, of_intercept) in zip(self._groups, parts, strict=True):
+            value, dA, db = value + error, dA + group.spread(of_coef), db + group.spread(of_intercept)
+        return Gradient(value, dV, dA, db, slope if width else None)
 
-    def _each(
-        self, function: Callable[[tuple[Group, Array]], Gradient], items: list[tuple[Group, Array]], m: int
-    ) -> list[Gradient]:
-        """Return what each group contributes to m vectors: side by side, unless there is too little to do."""
-        threaded = self._on_host and self.rows.shape[0] * m > WORTH_THREADS
-        return side_by_side(function, items) if threaded else [function(item) for item in items]
-
-    def _sum(self, parts: list[Gradient], at: Parameters, width: bool) -> Gradient:
-        xp = arrays.namespace(at.vectors)
-        dV, dA, db = xp.zeros_like(at.vectors), xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
-        total = Gradient(0.0, dV, dA, db, 0.0 if width else None)
-        for part in parts:
-            total = total.plus(part)
-        return total
-
-    def _of_group(self, group: Group, sides: Array, at: Parameters, width: bool) -> Gradient:
-        """Return what a group contributes, block by block."""
-        V, kernel = at.vectors, at.kernel
-        total = self._sum([], at, width)
-        per_row = 8 * (5 * V.shape[0] + 4 * group.targets.shape[1] + 2 * V.shape[1])
+    def _pulled_back(self, g: int, at: Parameters, width: bool) -> tuple[_Part, Array, float]:
+        """Return what a group contributes, and its derivatives with respect to V and γ (0 if not ``width``)."""
+        group, V, kernel = self._groups[g], at.vectors, at.kernel
+        xp, k = arrays.namespace(V), group.targets.shape[1]
+        value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
+        dA, db = xp.zeros_like(group.columns(at.coef)), xp.zeros_like(group.columns(at.intercept))
+        per_row = 8 * (5 * V.shape[0] + 4 * k + 2 * V.shape[1])
         for block, where in group.blocks(per_row, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
             K = kernel.gram(X, V)
-            part, G = self._of_block(group, block, sides, K, at)
-            slope = kernel.pullback_gamma(X, V, K, G) if width else None
-            total = total.plus(replace(part, vectors=kernel.pullback(X, V, K, G), gamma=slope))
-        return total
+            (error, of_coef, of_intercept), G = self._of_block(g, block, K, at)
+            value, dA, db = value + error, dA + of_coef, db + of_intercept
+            dV = dV + kernel.pullback(X, V, K, G)
+            if width:
+                slope += kernel.pullback_gamma(X, V, K, G)
+        return (value, dA, db), dV, slope
 
-    def _of_block(self, group: Group, block: slice, sides: Array, K: Array, at: Parameters) -> tuple[Gradient, Array]:
-        """Return what rows contribute but for V and γ, and the derivatives with respect to their kernel values K."""
-        xp = arrays.namespace(K)
+    def _of_block(self, g: int, block: slice, K: Array, at: Parameters) -> tuple[_Part, Array]:
+        """Return what rows of a group contribute, and the derivatives with respect to their kernel values K."""
+        group, xp = self._groups[g], arrays.namespace(K)
         A, b = group.columns(at.coef), group.columns(at.intercept)
-        R = self._residuals(xp.matmul(K, A) + b, group.targets[block, :], sides)
+        R = self._residuals(xp.matmul(K, A) + b, group.targets[block, :], self._sides[g])
         dF = R * group.weights
         value = float(xp.sum(R * dF)) / self._scale
         dF *= 2 / self._scale
-        dA, db = group.spread(xp.matmul(K.T, dF)), group.spread(xp.sum(dF, axis=0))
-        return Gradient(value, 0.0, dA, db, None), xp.matmul(dF, A.T)
+        return (value, xp.matmul(K.T, dF), xp.sum(dF, axis=0)), xp.matmul(dF, A.T)
 
     def _residuals(self, F: Array, T: Array, sides: Array) -> Array:
         """Return by how much values F (k, M) are beyond what they should be, for the sides of their outputs, (M,)."""

@@ -29,7 +29,7 @@ from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
 from svmpress.cores import side_by_side
 from svmpress.kernels import Kernel
-from svmpress.listening import Group, groups_of
+from svmpress.listening import Group, better_at_once, groups_of, slopes_at_once
 from svmpress.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
 
 Result = TypeVar("Result")
@@ -69,22 +69,6 @@ class Gradient:
     coef: Array
     intercept: Array
     gamma: float | None
-
-    def plus(self, other: Gradient) -> Gradient:
-        """Return the sum of both; γ's is None if this one's is."""
-        gamma = None if self.gamma is None else self.gamma + (other.gamma or 0.0)
-        vectors, coef = self.vectors + other.vectors, self.coef + other.coef
-        return Gradient(self.value + other.value, vectors, coef, self.intercept + other.intercept, gamma)
-
-
-def better_at_once(rows: Rows, m: int, n_groups: int, max_bytes: int) -> bool:
-    """Return whether kernel values, and their way back to m vectors, are better computed for all groups together.
-
-    That is so where there are more features than rows in a group: what is done with V then costs more than what is done
-    with the rows. It takes memory for some five matrices of rows and vectors.
-    """
-    n, d = rows.shape
-    return n_groups > 1 and d > n // n_groups and 40 * n * m <= max_bytes
 
 
 class SquaredError:
@@ -228,8 +212,8 @@ class ProjectedError:
             every.append(self._here(np.full(self.n_outputs, self._norm)))
         self._W = self._xp.stack(every)  # (matrices, M)
         m = start.shape[0]
-        self._large = len(self.groups) > 1 and n * m > WORTH_THREADS
-        self._n_background = len(self.groups) - len(sizes)
+        on_host = isinstance(targets, np.ndarray)
+        self._large = on_host and len(self.groups) > 1 and n * m > WORTH_THREADS
         self._n_heard = sum(group.targets.shape[0] for group in self.groups)
         self._at_once = better_at_once(rows, m, len(self.groups), self.max_bytes)
         self._scale = self._error_of_constants()
@@ -278,16 +262,13 @@ class ProjectedError:
         coef, intercept = self._solve(self._grams, moment)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         if whole is not None:
-            slopes = xp.zeros_like(whole)
 
-            def of_group(group: Group) -> float:
-                every = slice(0, group.targets.shape[0])
-                error, G = self._residuals(group, every, whole[group.rows, :], coef, intercept)
-                slopes[group.rows, :] += G
-                return error
+            def of_group(g: int) -> tuple[float, Array]:
+                group = self.groups[g]
+                return self._residuals(group, group.every, whole[group.rows, :], coef, intercept)
 
-            first, others = self.groups[: self._n_background], self.groups[self._n_background :]
-            value = sum(map(of_group, first)) + sum(self._each(of_group, others))  # the others have rows of their own
+            errors, slopes = slopes_at_once(self.groups, whole, of_group, self._large)
+            value = sum(errors)
             dV = kernel.pullback(self.rows, V, whole, slopes)
             slope = kernel.pullback_gamma(self.rows, V, whole, slopes) if width else 0.0
         else:
@@ -305,9 +286,7 @@ class ProjectedError:
 
     def _each(self, function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
         """Return the function of each item: on the host side by side, unless there is too little to do."""
-        if isinstance(self.targets, np.ndarray) and self._large:
-            return side_by_side(function, items)
-        return [function(item) for item in items]
+        return side_by_side(function, items, worth=self._large)
 
     def _pulled_back(
         self,
@@ -357,7 +336,7 @@ class ProjectedError:
     ) -> Iterator[tuple[slice, Array]]:
         """Yield row blocks of a group with their kernel values; all in one where those of all rows are known."""
         if whole is not None:
-            yield slice(0, group.targets.shape[0]), whole[group.rows, :]
+            yield group.every, whole[group.rows, :]
             return
         for block, _, K in self._blocks(kernel, V, group, kept):
             yield block, K

@@ -48,6 +48,11 @@ class Setting:
     norm: float = 0.0
     width: bool = False
 
+    @classmethod
+    def usual(cls, *, masked: bool) -> Setting:
+        """Return what a copy begins with: under a mask, a machine is for rows of its own classes."""
+        return cls(relevance=0.01) if masked else cls()
+
 
 class Finish(Enum):
     """Margins to go on with after values; the value is what they are called."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from svmpress.arrays import Floats
 from svmpress.effort import Effort
 from svmpress.kernels import Kernel
@@ -46,13 +43,10 @@ class Trials:
     Parameters
     ----------
     effort : Effort
-        Whose ``spent`` grows; its mask is that of coefficients with as many outputs as the source has.
-    n_outputs : int
-        Of the source.
+        Whose ``spent`` grows.
     """
 
     effort: Effort
-    n_outputs: int
 
     def steps(self, part: float, scene: Scene, setting: Setting, least: int, most: int) -> int:
         """Return how many iterations a part of the work buys."""
@@ -60,13 +54,13 @@ class Trials:
 
     def project(self, scene: Scene, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str) -> Refined:
         """Fit by variable projection from vectors V (m, d)."""
-        fit = scene.project(V, kernel, setting, steps, stage, self._mask_of(scene.targets))
+        fit = scene.project(V, kernel, setting, steps, stage, self.effort.mask_of(scene.targets.shape[1]))
         self.effort.spent += (fit.n_iter + 1) * self._cost(scene, setting)
         return fit
 
     def finish(self, scene: Scene, how: Finish, at: Refined, setting: Setting, steps: int) -> Refined:
         """Go on with margins instead of values."""
-        fit = scene.finish(how, at, setting, steps, "finish", self._mask_of(scene.targets))
+        fit = scene.finish(how, at, setting, steps, "finish", self.effort.mask_of(scene.targets.shape[1]))
         self.effort.spent += (steps + 2) * self.effort.finish(scene)
         return fit
 
@@ -81,14 +75,10 @@ class Trials:
 
     def expansion(self, fit: Refined) -> KernelExpansion:
         """Return what was fitted, with its mask."""
-        mask = self._mask_of(fit.coef)
+        mask = self.effort.mask_of(fit.coef.shape[1])
         return KernelExpansion(
             fit.kernel, fit.vectors, fit.coef if mask is None else fit.coef * mask, fit.intercept, mask
         )
 
     def _cost(self, scene: Scene, setting: Setting) -> float:
         return self.effort.projection(scene.n, scene.targets.shape[1], setting)
-
-    def _mask_of(self, values: Floats) -> NDArray[np.bool_] | None:
-        """Return the mask of coefficients or targets, (..., outputs), if it is about as many outputs."""
-        return self.effort.mask if values.shape[1] == self.n_outputs else None
