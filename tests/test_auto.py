@@ -363,6 +363,15 @@ def test_a_rehearsal_on_few_of_the_rows_does_not_speak_for_classes(monkeypatch):
     assert not any("classes as targets" in note for note in weak.notes)
 
 
+@pytest.mark.parametrize("work", [2e10, 6e10])
+def test_the_elastic_net_is_no_start_where_all_takes_a_second(work):
+    X, y = rings(300, 0)
+    search = Search(problem_of(SVC(C=10, gamma=1.0).fit(X, y), X, y), 6, work, None)
+    search.choice()
+    assert "LARS" in search.path
+    assert ("elastic net" in search.path) == (work > 5e10)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # The same again, and what it says
 # ---------------------------------------------------------------------------------------------------------

@@ -63,3 +63,9 @@ def test_systems_of_unequal_sizes_are_counted_as_what_they_are():
     unequal[:, 0] = True
     costs = [Effort(600, 1e10, 4, 4.0, mask).projection(0, 3, Setting()) for mask in (equal, unequal)]
     assert costs[1] > 5 * costs[0]
+
+
+def test_an_evaluation_of_few_rows_is_not_free():
+    few = Effort(4, 2e10, 10, 10.0, None)
+    assert few.projection(10, 1, Setting()) > 0.5 * few.projection(200, 1, Setting())
+    assert few.steps(1.0, few.projection(10, 1, Setting()), 0, 10**9) < 10_000  # a step takes a fraction of 1 ms

@@ -11,6 +11,7 @@ Shapes: ``X`` is (n, d), ``V`` is (m, d).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,9 @@ Floats = NDArray[np.float64]
 
 DEFAULT_MAX_BYTES = 256 * 2**20
 """Working memory of a blocked loop when the caller does not say."""
+
+_TINY = 50
+"""Unknowns up to which a system is solved sooner than the threads of LAPACK are counted."""
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -288,7 +292,7 @@ def solve_positive(N: Array, R: Array) -> Array:
     if not isinstance(N, np.ndarray):
         return namespace(N).linalg.solve(N, R)
     stack, sides = (N, R) if N.ndim == 3 else (N[None], R[None])
-    with one_blas_thread():
+    with one_blas_thread() if N.shape[-1] > _TINY else nullcontext():
         try:
             factors = np.linalg.cholesky(stack)  # unlike SciPy's, it lets other threads run
         except np.linalg.LinAlgError:

@@ -24,6 +24,8 @@ from svmpress.trials import Trials, Tried
 
 _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
+_BRIEF = 5e10
+"""Operations below which a compression takes a few seconds."""
 _HELPS, _CLEAR, _FAR = 1.0, 2.0, 3.0
 """Standard errors by which the judge must prefer another setting before it is adopted; one of two ways, or a shorter
 descent, before the other is given up; and one way before the other is not even tried in earnest."""
@@ -230,7 +232,7 @@ class Search:
             return starts_by_class(scene, self.owner, of_source=self.example is not None)
         cheap = 20 * self.effort.projection(scene.n, self.n_outputs, Setting()) < _CHEAP_START * self.effort.work
         smaller = None if self.smaller is None else self.smaller.expansion
-        found, paths = starts(scene, self.m, smaller, cheap=cheap)
+        found, paths = starts(scene, self.m, smaller, cheap=cheap, brief=self.effort.work < _BRIEF)
         self.path.update(paths)
         return found
 

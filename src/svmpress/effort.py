@@ -28,6 +28,8 @@ _MASKED = 3.0
 """How much more work a mask is worth, within bounds: with few coefficients, vectors must be placed the better."""
 _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
+_CALLS = 4e6
+"""Operations that could be done in the time that an evaluation takes to call everything, of however few rows."""
 _WORTH_THREADS = 5e8
 """Operations of an evaluation from which a second thread pays."""
 
@@ -106,7 +108,7 @@ class Effort:
 
     def margins(self, n: int, heard: float) -> float:
         """Return the operations of one evaluation without a solve, if this many outputs hear of a row."""
-        return n * self.m * (4 * self.width + 6 * heard + 200) + 60.0 * self.m * self.n_features
+        return _CALLS + n * self.m * (4 * self.width + 6 * heard + 200) + 60.0 * self.m * self.n_features
 
     def finish(self, scene: Scene) -> float:
         """Return the operations of one evaluation of the margins of a scene."""

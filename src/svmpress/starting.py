@@ -20,7 +20,7 @@ _TRIES = 4
 
 
 def starts(
-    scene: Scene, m: int, smaller: KernelExpansion | None, *, cheap: bool
+    scene: Scene, m: int, smaller: KernelExpansion | None, *, cheap: bool, brief: bool
 ) -> tuple[dict[str, Floats], dict[str, SelectionPath]]:
     """Return starts (m, d) by name, and the paths of those that were selected.
 
@@ -32,6 +32,8 @@ def starts(
         A smaller model to grow.
     cheap : bool
         Whether one more costs little.
+    brief : bool
+        Whether all takes so little that the elastic net, half a second, would be a good part of it.
     """
     problem, X = scene.problem, scene.X
     seed = problem.seed
@@ -44,7 +46,7 @@ def starts(
     for again in range(1, _TRIES if cheap else 1):
         found[f"k-means centres, try {again + 1}"] = kmeans_centres(X, m, seed + 1000 * again)
     for name, select, most in (("LARS", lars_rows, _MOST_LARS), ("elastic net", elastic_net_rows, _MOST_NET)):
-        if m <= min(most, scene.n // 2):
+        if m <= min(most, scene.n // 2) and not (brief and select is elastic_net_rows):
             kernel, backend, progress = problem.source.kernel, problem.backend, problem.stage(name)
             V, path = select(kernel, X, scene.targets, m, seed=seed, backend=backend, progress=progress)
             if len(V) == m:
