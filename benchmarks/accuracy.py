@@ -205,10 +205,10 @@ def main() -> None:
         print(json.dumps(cell(args.data, *key, device=args.device)))
         return
     if args.from_study:
-        have = {tuple(r[k] for k in KEY): r for r in records(RECORDS)}
+        # the same code makes the same model, and may have been timed; and what was taken over once has had its turn
+        have = {(*(r[k] for k in KEY), r["code"]) for r in journal.read(RECORDS)}
         for record in from_study(args.from_study):
-            known = have.get(tuple(record[k] for k in KEY), {})
-            if known.get("code") != record["code"]:  # the same code makes the same model, and may have been timed
+            if (*(record[k] for k in KEY), record["code"]) not in have:
                 journal.append(RECORDS, record)
     elif not args.table:
         if args.data is None:

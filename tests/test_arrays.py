@@ -81,6 +81,13 @@ def test_other_numbers_become_float64(dtype):
     np.testing.assert_array_equal(X, np.eye(2))
 
 
+def test_masked_values_are_refused():
+    X = np.ma.MaskedArray(np.eye(3), mask=np.eye(3, dtype=bool))
+    with pytest.raises(InputError, match="X holds masked values"):
+        check_rows(X)
+    assert type(check_rows(np.ma.MaskedArray(np.eye(3)))) is np.ndarray
+
+
 def test_floating_point_is_kept_as_it_is(backend):
     for dtype in ("float32", "float64"):
         X = backend.asarray(np.eye(3), dtype)

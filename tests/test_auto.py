@@ -332,6 +332,14 @@ def test_labels_of_pairs_take_more_rows_than_a_copy(monkeypatch):
     assert run._by_labels_of(problem, replace(scene, labels=None)) is None  # answers of the source are copied
 
 
+def test_labels_of_which_one_is_missing_are_not_fitted_and_that_is_said():
+    X, y = make_blobs(300, centers=3, random_state=0)
+    problem = problem_of(SVC().fit(X, y), X, y)
+    run = Search(problem, 5, None, None)
+    assert run._by_labels_of(problem, Scene.of(problem, np.flatnonzero(y != 1))) is None
+    assert run.notes == [f"classes as targets: not used (1 of them not among {np.sum(y != 1)} rows)"]
+
+
 def test_a_copy_in_pairs_takes_a_norm_where_it_would_follow_every_row():
     """Many features and few rows of each class: machines that have vectors of their own could hold every value."""
     X, y = make_classification(900, 30, n_informative=12, n_classes=6, n_clusters_per_class=2, random_state=1)

@@ -581,6 +581,34 @@ def test_records_of_another_protocol(tmp_path):
         pass
 
 
+def test_a_disk_that_is_full_loses_no_trial(tmp_path):
+    """The operating system refuses files of more than 4 kB: what was kept before can be read, and gone on with."""
+    resource = pytest.importorskip("resource", reason="only Unix limits the size of files")
+    path = tmp_path / "trials.jsonl"
+    trial = Trial(0, "trial", {"C": 1.0}, 10, Point(50, 1, 0.9), (Point(2, 1, 0.6),), 0.1)
+    before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def fill() -> None:
+        with Records.kept(path, {"data": "x" * 1000}) as records:
+            for _ in range(1000):
+                records.append(trial)
+
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        with pytest.raises(InputError, match=r"^cannot write .*trials.jsonl: "):
+            fill()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    kept = Records.load(path).trials
+    assert len(kept) > 3
+    assert all(t == trial for t in kept)
+    with Records.kept(path, {"data": "x" * 1000}) as records:
+        assert records.trials == kept
+        records.append(trial)
+    assert len(Records.load(path).trials) == len(kept) + 1
+
+
 def test_the_time_limit_ends_the_trials(rings):
     result = svmpress.search(*rings, min_accuracy=0.9, time_limit=1e-6, **(QUICK | {"trials": 50}))
     assert len(result.trials) == 1

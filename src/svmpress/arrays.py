@@ -161,7 +161,9 @@ def _as_csr(X: Any) -> Rows:
 
 
 def _as_dense(X: Any, name: str) -> Array:
-    if not array_api_compat.is_array_api_obj(X):
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise InputError(f"{name} holds masked values; fill them in or leave their rows out")
+    if not array_api_compat.is_array_api_obj(X) or isinstance(X, np.ndarray):  # and no subclass
         try:
             X = np.asarray(X)
         except ValueError as e:

@@ -213,7 +213,9 @@ class Search:
             setting = Setting(relevance=_HARDLY, norm=_NORM)
             some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed, copies=False)
             scene = Scene.of(problem, some)
-        if len(np.unique(scene.known)) < scene.n_classes:  # nothing would be known of the others
+        missing = scene.n_classes - len(np.unique(scene.known))
+        if missing:  # nothing would be known of these
+            self.notes.append(f"classes as targets: not used ({missing} of them not among {scene.n:,} rows)")
             return None
         return self.by_labels(scene)
 

@@ -180,10 +180,14 @@ class Records:
 
     def _write(self, content: Mapping[str, Any]) -> None:
         assert self._file is not None, "opened for reading only"
-        self._file.seek(0, os.SEEK_END)
-        self._file.write(json.dumps(content).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        line = json.dumps(content).encode() + b"\n"
+        try:
+            written = self._file.write(line)  # at the end, whatever was read before
+            os.fsync(self._file.fileno())
+        except OSError as e:
+            raise InputError(f"cannot write {self._file.name}: {e.strerror or e}") from e
+        if written != len(line):
+            raise InputError(f"cannot write {self._file.name}: no space left")
 
     @property
     def tried(self) -> list[Trial]:
@@ -209,7 +213,7 @@ def plain(value: Any) -> Any:
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        return Path(path).open("a+b")
+        return Path(path).open("a+b", buffering=0)  # what could not be written is not tried again on closing
     except OSError as e:
         raise InputError(f"cannot write {path}: {e.strerror or e}") from e
 
