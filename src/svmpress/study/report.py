@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
 
 from svmpress.study.claim import CLAIM, OURS, claim, close, recipe
 from svmpress.study.curves import Curves, Point, at, curves, methods_of, sets_of
@@ -40,6 +41,9 @@ AHEAD = 0.002
 _SAME_PROGRAM = (FULL, OURS, "auto-libsvm", "dlib-pair")
 """Not peers of svmpress."""
 _WIDTH = 120
+
+Cost = Callable[[Point], float]
+"""What a model costs."""
 
 
 def page(records: Records, *, figures: str | None = "figures", docs: bool = False, command: str = "") -> str:
@@ -205,6 +209,7 @@ def _losses(records: Records, found: Curves, figures: str | None) -> list[str]:
         *_figure(figures, "figure3-peers", "Accuracy against vectors: svmpress and what else a user might pick"),
         *_lost_accuracy(records, found),
         *_lost_operations(records, found, figures),
+        *_lost_bytes(records, found),
         *_lost_time(records, found),
     ]
 
@@ -241,28 +246,40 @@ def _lost_accuracy(records: Records, found: Curves) -> list[str]:
     return [rule, _text(table(["set", "share", "method", "its accuracy, %", "svmpress, %", "points ahead"], rows))]
 
 
-def _cheapest(records: Records, found: Curves, name: str, method: str) -> Point | None:
+def _least(records: Records, found: Curves, name: str, method: str, cost: Cost) -> Point | None:
+    """Return the model of a method that costs least of those that are close to the full SVM."""
     near = [p for p in found.get((name, method), []) if close(records, name, p)]
-    return min(near, key=lambda p: p.multiply_adds, default=None)
+    return min(near, key=cost, default=None)
+
+
+def _least_table(records: Records, found: Curves, cost: Cost) -> str:
+    """Return the table of what a close model costs, of svmpress and of the best other method; costs are shown whole."""
+    rows = []
+    for name in sets_of(records):
+        full, ours = found.get((name, FULL)), _least(records, found, name, OURS, cost)
+        others = [(p, label(m)) for m in _peers(records) if (p := _least(records, found, name, m, cost)) is not None]
+        best, which = min(others, key=lambda other: cost(other[0]), default=(None, ""))
+        tried = (name, OURS) in found
+        cells = [f"{cost(p):,.0f} ({p.size:,})" if p else "none is close" for p in (ours, best)]
+        verdict = _verdict(*(round(cost(p)) if p else inf for p in (ours, best))) if tried else ""
+        cells = [f"{cost(full[0]):,.0f}" if full else "", cells[0] if tried else "not tried", cells[1]]
+        rows.append([name, *cells, which, verdict])
+    return _text(table(["set", "full SVM", "svmpress", "best other", "which", "svmpress"], rows))
+
+
+def _verdict(ours: float, theirs: float) -> str:
+    """Say who needs less; infinity: nobody's model is close."""
+    if ours == theirs:
+        return "equal" if ours < inf else ""
+    return "wins" if ours < theirs else "**loses**"
 
 
 def _lost_operations(records: Records, found: Curves, figures: str | None) -> list[str]:
-    rows = []
-    for name in sets_of(records):
-        ours = _cheapest(records, found, name, OURS)
-        others = [(p, m) for m in _peers(records) if (p := _cheapest(records, found, name, m)) is not None]
-        best = min(others, key=lambda pm: pm[0].multiply_adds, default=None)
-        if (name, OURS) not in found:
-            rows.append([name, "not tried", *_best(best), ""])
-            continue
-        cells = [name, f"{ours.multiply_adds:,.0f} ({ours.size:,})" if ours else "none is close"]
-        rows.append([*cells, *_best(best), _verdict(ours, best[0] if best else None)])
-    head = ["set", "svmpress", "best other", "which", "svmpress"]
     several = machines_table(records)
     return [
         "**In multiply-adds for an accuracy that is close.** The cheapest model of each that is close to the full "
         "SVM, in multiply-adds of a prediction (vectors in brackets), among the sizes that were tried:",
-        _text(table(head, rows)),
+        _least_table(records, found, lambda p: p.multiply_adds),
         *_figure(
             figures, "figure3-operations", "Accuracy against multiply-adds of a prediction; the star is the full SVM"
         ),
@@ -273,19 +290,21 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
     ]
 
 
-def _best(best: tuple[Point, str] | None) -> list[str]:
-    if best is None:
-        return ["none is close", ""]
-    return [f"{best[0].multiply_adds:,.0f} ({best[0].size:,})", label(best[1])]
-
-
-def _verdict(ours: Point | None, theirs: Point | None) -> str:
-    """Say who needs fewer multiply-adds."""
-    if ours is None:
-        return "" if theirs is None else "**loses**"
-    if theirs is None or ours.multiply_adds < theirs.multiply_adds:
-        return "wins"
-    return "**loses**" if theirs.multiply_adds < ours.multiply_adds else "equal"
+def _lost_bytes(records: Records, found: Curves) -> list[str]:
+    larger = []
+    for name in sets_of(records):
+        ours, full = points_of(found, records, name, OURS, CLAIM), found.get((name, FULL))
+        if ours is not None and full and ours.file_bytes > full[0].file_bytes:
+            larger.append(f"{name} ({ours.file_bytes / 1024:,.0f} KiB, the full SVM {full[0].file_bytes / 1024:,.0f})")
+    beyond = (
+        f" is larger than the full SVM's on {', '.join(larger)}" if larger else " is nowhere larger than the full SVM's"
+    )
+    return [
+        "**In bytes, where rows are sparse.** A support vector of sparse rows is a few numbers; a vector that has "
+        f"moved has one for every feature. At {share(CLAIM)} of the vectors, the file{beyond}. The smallest file of a "
+        "model that is close, in KiB (vectors in brackets), among the sizes that were tried:",
+        _least_table(records, found, lambda p: p.file_bytes / 1024),
+    ]
 
 
 def _lost_time(records: Records, found: Curves) -> list[str]:
