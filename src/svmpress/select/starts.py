@@ -24,18 +24,6 @@ _CANDIDATES = 2000
 _OUTPUTS = 16
 
 
-def random_rows(rows: Rows, m: int, seed: int) -> Floats:
-    """Return m rows at random, (m, d), dense; all where there are no more. More rows begin with the same ones.
-
-    Examples
-    --------
-    >>> random_rows(np.arange(200.0).reshape(100, 2), 3, seed=0).shape
-    (3, 2)
-    """
-    some = np.random.default_rng(seed).permutation(rows.shape[0])[:m]
-    return np.asarray(arrays.dense(arrays.take(rows, some)), dtype=np.float64)
-
-
 def kmeans_centres(rows: Rows, m: int, seed: int) -> Floats:
     """Return the centres of m clusters, (m, d); the rows themselves where there are no more than m.
 

@@ -153,9 +153,8 @@ class _Machines:
         coef = np.zeros((len(rows), len(chosen)))
         for p, part in enumerate(chosen):
             coef[np.searchsorted(rows, part.rows), p] = part.coef
-        vectors = np.asarray(arrays.dense(arrays.take(table, rows)), dtype=np.float64)
         intercept = np.array([part.intercept for part in chosen])
-        expansion = KernelExpansion(self.teacher.kernel, vectors, coef, intercept)
+        expansion = KernelExpansion(self.teacher.kernel, arrays.take(table, rows), coef, intercept)
         return replace(self.teacher, expansion=expansion), sum(part.seconds for part in chosen)
 
 
@@ -272,8 +271,7 @@ class SharedReducedSVM:
         )
         for size, fit in zip(sizes, path, strict=True):
             seconds = time.perf_counter() - start
-            vectors = np.asarray(arrays.dense(arrays.take(task.X, fit.indices)), dtype=np.float64)
-            expansion = KernelExpansion(task.teacher.kernel, vectors, fit.coef, fit.intercept)
+            expansion = KernelExpansion(task.teacher.kernel, arrays.take(task.X, fit.indices), fit.coef, fit.intercept)
             yield built(task, size, replace(task.teacher, expansion=expansion), seconds)
 
 

@@ -6,8 +6,8 @@
     nystroem        Nystroem features, as many components, and a linear SVM on them (scikit-learn)
 
 The fit of the first two is regularised least squares over all training rows, the solve inside
-:class:`svmpress.objective.ProjectedError`: exactly what svmpress does to its own vectors, so that what is left between
-them and ``auto`` is where the vectors are.
+:class:`svmpress.objective.ProjectedError` that svmpress has for its own vectors where it copies values. They see no
+labels; the other two see nothing else.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from svmpress import arrays
-from svmpress.arrays import Floats
+from svmpress.arrays import Floats, Rows
 from svmpress.formats import from_estimator
 from svmpress.kernels import RBF
 from svmpress.model import KernelExpansion, KernelModel
 from svmpress.objective import ProjectedError
-from svmpress.select.starts import kmeans_centres, random_rows
+from svmpress.select.starts import kmeans_centres
 from svmpress.study.costs import built, row_width
 from svmpress.study.task import Built, NotApplicable, Task
 
@@ -52,11 +52,11 @@ class Refit:
         self.values = np.ascontiguousarray(values, dtype=np.float64)
         self.seconds = time.perf_counter() - start
 
-    def model(self, V: Floats) -> KernelModel:
-        """Return the teacher with vectors V (m, d) instead of its own."""
-        teacher = self.task.teacher
-        error = ProjectedError(teacher.kernel, self.task.X, self.values, V, max_bytes=_MAX_BYTES)
-        fit = error.value_and_grad(V)
+    def model(self, V: Rows) -> KernelModel:
+        """Return the teacher with vectors V (m, d) instead of its own; sparse ones stay sparse."""
+        teacher, here = self.task.teacher, np.asarray(arrays.dense(V), dtype=np.float64)
+        error = ProjectedError(teacher.kernel, self.task.X, self.values, here, max_bytes=_MAX_BYTES)
+        fit = error.value_and_grad(here)
         return replace(teacher, expansion=KernelExpansion(teacher.kernel, V, fit.coef, fit.intercept))
 
 
@@ -73,7 +73,7 @@ class Refitted:
 
     name: str
     label: str
-    pick: Callable[[Task, int, int], Floats]
+    pick: Callable[[Task, int, int], Rows]
     grows: bool = True
     seeded: bool = True
 
@@ -86,9 +86,10 @@ class Refitted:
             yield built(task, size, model, refit.seconds + time.perf_counter() - start)
 
 
-def random_vectors(task: Task, m: int, seed: int) -> Floats:
+def random_vectors(task: Task, m: int, seed: int) -> Rows:
     """Return random support vectors; a larger model has those of a smaller one, and more."""
-    return random_rows(task.teacher.expansion.vectors, m, seed)
+    expansion = task.teacher.expansion
+    return arrays.take(expansion.vectors, np.random.default_rng(seed).permutation(expansion.n_vectors)[:m])
 
 
 def centres(task: Task, m: int, seed: int) -> Floats:
