@@ -22,8 +22,8 @@ from svmpress.errors import FormatError, InputError
 from svmpress.formats import load
 from svmpress.study.plan import RATIOS, Plan, Unit, paper_sizes, units, work
 from svmpress.study.records import Cell, Journal, Records, SetRecord, to_line
-from svmpress.study.runner import cores, run
-from svmpress.study.worker import prediction_seconds, revision
+from svmpress.study.runner import _Worker, cores, run
+from svmpress.study.worker import Source, prediction_seconds, revision
 
 # ---------------------------------------------------------------------------------------------------------
 # Plans
@@ -306,6 +306,38 @@ def test_other_data_is_refused(data, tmp_path):
     with pytest.raises(InputError, match=r"study.jsonl has records of the set moons with other rows.*another --out"):
         go(PLAN, Fake(), data, out, teachers=tmp_path / "fresh")
     assert Records.load(out / "study.jsonl").cells == before.cells
+
+
+def test_another_teacher_is_refused(data, tmp_path):
+    out = tmp_path / "out"
+    before = go(PLAN, Fake(), data, out)
+    moons = before.sets["moons"]
+    assert moons.same_teacher(replace(moons, train_seconds=99.0))
+    lines = (out / "study.jsonl").read_text().replace(f'"vectors":{moons.vectors},', '"vectors":3,', 1)
+    (out / "study.jsonl").write_text(lines)
+    with pytest.raises(InputError, match=r"another SVM on moons .*\(3 vectors, C = .* and .*\): choose another --out"):
+        go(replace(PLAN, seeds=(7,)), Fake(), data, out)
+
+
+def test_a_worker_that_died_while_it_was_idle_is_replaced(data, tmp_path):
+    worker = _Worker(Source(data, tmp_path), {"fake": Fake()}, 1)
+
+    def said() -> list[str]:
+        kinds: list[str] = []
+        while "set" not in kinds:
+            assert worker.link.poll(60)
+            kinds += [kind for kind, _ in worker.messages()]
+        return kinds
+
+    try:
+        worker.give("moons")
+        said()
+        worker._process.kill()
+        worker._process.join()
+        worker.give("moons")
+        assert "dead" not in said()
+    finally:
+        assert worker.stop() == -signal.SIGKILL
 
 
 def test_cells_name_the_revision_of_the_code(data, tmp_path):

@@ -121,6 +121,10 @@ class SetRecord:
         digests = {s.digest for s in (self, other) if s.digest}
         return numbers[0] == numbers[1] and len(digests) < 2
 
+    def same_teacher(self, other: SetRecord) -> bool:
+        """Return whether two records are of SVMs that are alike."""
+        return (self.vectors, self.C, self.gamma) == (other.vectors, other.C, other.gamma)
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -167,16 +167,32 @@ class _Worker:
 
     def give(self, order: str | Unit, teacher_labels: NDArray[Any] | None = None) -> None:
         """Start the process if need be and send it an order: to train a teacher, or to do a unit."""
+        self.order, self.since = order, None
+        self.missing = [] if isinstance(order, str) else list(order.sizes)
+        assert isinstance(order, str) or teacher_labels is not None
+        content = order if isinstance(order, str) else Order(order, np.asarray(teacher_labels))
+        try:
+            self._connected().send(content)
+        except ConnectionError:  # it died while it had nothing to do
+            self.stop()
+            self._connected().send(content)
+
+    def _connected(self) -> Connection:
         if self.link is None:
             context = multiprocessing.get_context("spawn")
             self.link, theirs = context.Pipe()
             self._process = context.Process(target=serve, args=(theirs, *self._start), daemon=True)
             self._process.start()
             theirs.close()
-        self.order, self.since = order, None
-        self.missing = [] if isinstance(order, str) else list(order.sizes)
-        assert isinstance(order, str) or teacher_labels is not None
-        self.link.send(order if isinstance(order, str) else Order(order, np.asarray(teacher_labels)))
+        return self.link
+
+    def messages(self) -> Iterator[tuple[str, Any]]:
+        """Yield what it has said so far and nobody has heard; the kind is "dead" if the process has ended."""
+        while self.order is not None and self.link is not None and self.link.poll():
+            try:
+                yield self.link.recv()
+            except (EOFError, ConnectionResetError):
+                yield "dead", None
 
     def stop(self) -> int:
         """Kill the process and return its exit code."""
@@ -204,17 +220,11 @@ class Pool:
         return [w for w in self.workers if w.order is not None]
 
     def messages(self) -> Iterator[tuple[_Worker, str, Any]]:
-        """Yield what has come within a moment: worker, kind and content; kind is "dead" if the process has ended."""
-        links = [(w, w.link) for w in self.busy() if w.link is not None]
-        ready = wait([link for _, link in links], timeout=_PULSE)
-        for worker, link in links:
-            if link not in ready:
-                continue
-            try:
-                kind, content = link.recv()
-            except (EOFError, ConnectionResetError):
-                kind, content = "dead", None
-            yield worker, kind, content
+        """Yield what comes within a moment: worker, kind and content, see :meth:`_Worker.messages`."""
+        wait([w.link for w in self.busy() if w.link is not None], timeout=_PULSE)
+        for worker in self.busy():
+            for kind, content in worker.messages():
+                yield worker, kind, content
 
     def stop(self) -> None:
         """Kill all."""
@@ -315,8 +325,14 @@ class Run:
             self._close(worker, FAILED, content.strip().splitlines()[-1])
 
     def _check_data(self, about: SetRecord) -> None:
-        """Refuse to put cells of other rows beside those that are there."""
+        """Refuse to put cells of other rows, or of another teacher, beside those that are there."""
         before = self.known.sets.get(about.name)
+        if before is not None and about.same_data(before) and not about.same_teacher(before):
+            teachers = " and ".join(f"{s.vectors:,} vectors, C = {s.C:g}, gamma = {s.gamma:g}" for s in (before, about))
+            raise InputError(
+                f"{self.journal.path} has records of another SVM on {about.name} than the present one ({teachers}): "
+                "choose another --out"
+            )
         if before is not None and not about.same_data(before):
             raise InputError(
                 f"{self.journal.path} has records of the set {about.name} with other rows or labels than those that "
@@ -353,7 +369,11 @@ class Run:
         if self.limit is None:
             return
         for worker in self.pool.busy():
-            if worker.since is not None and time.monotonic() - worker.since > self.limit:
+            if worker.since is None or time.monotonic() - worker.since <= self.limit:
+                continue
+            for kind, content in worker.messages():  # what it has finished counts
+                self._take(worker, kind, content)
+            if worker.order is not None:
                 worker.stop()
                 self._close(worker, UNFINISHED, f"not finished within {self.limit:g} s")
 
