@@ -1,4 +1,4 @@
-"""The page and the figures of the study, from its records: docs/study.md and docs/figures/.
+"""The page and the figures of the study, from its records: docs/study.md and benchmarks/results/figures/.
 
 svmpress study --data DIR --out OUT --jobs 16           run it; OUT/study.jsonl holds the records
 cp OUT/study.jsonl benchmarks/results/study.jsonl
@@ -18,6 +18,8 @@ from svmpress.study.records import Records
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "study.jsonl"
 PAGE = ROOT / "docs" / "study.md"
+FIGURES = "../benchmarks/results/figures"
+"""From the page."""
 COMMAND = "python benchmarks/study_report.py"
 
 
@@ -30,6 +32,7 @@ def main() -> None:
         done = publish(
             Records.load(args.records),
             PAGE,
+            folder=FIGURES,
             draw=not args.no_figures,
             docs=True,
             suffixes=(".png", ".pdf"),

@@ -1,7 +1,8 @@
 """What records say, averaged over seeds: the points of the figures and the entries of the tables.
 
 A *curve* belongs to a set and a method: points by size, ascending, each the mean over the seeds that are done, with the
-sample standard deviation of the accuracy where there are two seeds or more.
+sample standard deviation of the accuracy where there are two seeds or more. Seconds are averaged over seeds of one
+machine only: that of the full SVM, or else the one with the fewest threads to a model.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from svmpress.study.plan import FULL
-from svmpress.study.records import Cell, Records
+from svmpress.study.records import Cell, Key, Machine, Records
 from svmpress.study.sets import SETS
 
 _NEAR = 1.1
@@ -30,6 +31,8 @@ class Point:
         How many.
     spread : float
         Sample standard deviation of the accuracy; 0 for one seed.
+    elsewhere : bool
+        Whether seconds are of another machine than the full SVM's.
     """
 
     size: int
@@ -42,6 +45,7 @@ class Point:
     file_bytes: float
     build_seconds: float
     predict_seconds: float
+    elsewhere: bool = False
 
 
 Curve = list[Point]
@@ -53,13 +57,21 @@ def curves(records: Records) -> Curves:
     groups: dict[tuple[str, str], dict[int, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in records.done():
         groups[cell.set, cell.method][cell.size].append(cell)
-    return {key: [_point(cells) for _, cells in sorted(sizes.items())] for key, sizes in groups.items()}
+    here = {key[0]: machine for key, machine in records.machines.items() if key[1] == FULL}
+    return {
+        (name, method): [_point(cells, records.machines, here.get(name)) for _, cells in sorted(sizes.items())]
+        for (name, method), sizes in groups.items()
+    }
 
 
-def _point(cells: Sequence[Cell]) -> Point:
-    def mean(of: Callable[[Cell], float | None]) -> float:
-        return statistics.fmean(of(cell) or 0.0 for cell in cells)
+def _point(cells: Sequence[Cell], machines: Mapping[Key, Machine], here: Machine | None) -> Point:
+    def mean(of: Callable[[Cell], float | None], some: Sequence[Cell] = cells) -> float:
+        return statistics.fmean(of(cell) or 0.0 for cell in some)
 
+    on: dict[Machine | None, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        on[machines.get(cell.key)].append(cell)
+    where = here if here in on else min(on, key=lambda m: (m.threads if m else 0, -len(on[m])))
     accuracies = [cell.accuracy or 0.0 for cell in cells]
     return Point(
         size=cells[0].size,
@@ -70,8 +82,9 @@ def _point(cells: Sequence[Cell]) -> Point:
         vectors=mean(lambda c: c.vectors),
         multiply_adds=mean(lambda c: c.multiply_adds),
         file_bytes=mean(lambda c: c.file_bytes),
-        build_seconds=mean(lambda c: c.build_seconds),
-        predict_seconds=mean(lambda c: c.predict_seconds),
+        build_seconds=mean(lambda c: c.build_seconds, on[where]),
+        predict_seconds=mean(lambda c: c.predict_seconds, on[where]),
+        elsewhere=here is not None and where != here,
     )
 
 

@@ -13,8 +13,8 @@ Each makes models of a task's teacher, or of its training rows, and counts its c
 
 The machines of a one-vs-one model are treated by the paper one by one, each with its share of the m vectors in
 proportion to its support vectors, and so are they here for LARS-SVM, CVM and Reduced-SVM. A machine whose share is none
-answers with a constant. With many classes and few vectors that is most of them, and such a model answers badly: the
-paper's layout, not its selection, is what fails there. Where several machines take the same row it counts once.
+answers with a constant. With many classes and few vectors that is most of them, and such a model answers badly,
+however its vectors are selected. Where several machines take the same row it counts once.
 """
 
 from __future__ import annotations

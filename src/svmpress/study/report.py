@@ -19,19 +19,19 @@ from svmpress.study.claim import CLAIM, OURS, claim, close, recipe
 from svmpress.study.curves import Curves, Point, at, curves, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
 from svmpress.study.methods import QUICK_ITERATIONS, QUICK_WORK
-from svmpress.study.plan import FULL, RATIOS
+from svmpress.study.plan import FULL
 from svmpress.study.records import DONE, FAILED, SKIPPED, UNFINISHED, Records
 from svmpress.study.tables import (
     accuracy_table,
     cost_table,
     dmoz_note,
     gaps_table,
-    machines_of,
     machines_table,
     not_run,
     not_run_table,
     percent,
     points_of,
+    seconds,
     share,
     table,
     table1,
@@ -41,6 +41,7 @@ AHEAD = 0.002
 _SAME_PROGRAM = (FULL, OURS, "auto-libsvm", "dlib-pair")
 """Not peers of svmpress."""
 _WIDTH = 120
+_CUT = "What is more than 25 points below the full SVM is cut off. "
 
 Cost = Callable[[Point], float]
 """What a model costs."""
@@ -64,7 +65,13 @@ def page(records: Records, *, figures: str | None = "figures", docs: bool = Fals
         "# The study",
         f"Generated{f' by `{command}`' if command else ''} from the records of `svmpress study`; not edited by hand.",
         *_what_was_run(records),
-        *_figure(figures, "figure3", "Accuracy against vectors: the paper's methods and svmpress"),
+        *_figure(
+            figures,
+            "figure3",
+            "Accuracy against vectors: the paper's methods and svmpress",
+            "The line is the full SVM, dotted is a tenth of its vectors, and bars are one standard deviation over "
+            "seeds; LARS-SVM and CVM have none, as no seed changes them. ",
+        ),
         *claim(records, found),
         *recipe(records, found),
         *_losses(records, found, figures),
@@ -74,7 +81,8 @@ def page(records: Records, *, figures: str | None = "figures", docs: bool = Fals
         "```text\nsvmpress study --data DIR --out OUT            the whole study; stop and start it as you like\n"
         "svmpress study --data DIR --out OUT --quick    its shape, in minutes\n```",
         "DIR holds the sets as NPZ files; [cli.md](cli.md#study) has the options. Without `--data`, sets that OpenML "
-        "or scikit-learn serve are fetched.",
+        "or scikit-learn serve are fetched; they are divided anew into training and test rows, so scores differ a "
+        "little.",
     ]
     if not docs:
         parts = [re.sub(r"\[(\w+\.md)\]\([^)]*\)", r"`docs/\1` of svmpress", part) for part in parts]
@@ -97,10 +105,10 @@ def _text(lines: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _figure(folder: str | None, name: str, title: str) -> list[str]:
+def _figure(folder: str | None, name: str, title: str, more: str = "") -> list[str]:
     if folder is None:
         return []
-    return [f"![{title}]({folder}/{name}.png)", f"({title}. For papers: [PDF]({folder}/{name}.pdf).)"]
+    return [f"![{title}]({folder}/{name}.png)", f"({title}. {more}For papers: [PDF]({folder}/{name}.pdf).)"]
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -129,7 +137,13 @@ def _what_was_run(records: Records) -> list[str]:
         "answers as the full SVM does. Multiply-adds of a prediction are one for each feature of each vector "
         "(of sparse rows: for each non-zero, on average) and one for each coefficient that is not zero. "
         "Build times contain everything from the trained SVM, or from the rows where a method trains its own, to the "
-        "small model; times of prediction are the best of several runs over 1,000 test rows in one batch.",
+        "small model (of the SVC on a subsample: the search for the rows, a dozen trainings); times of prediction are "
+        "the best of several runs over 1,000 test rows in one batch.",
+        "svmpress, Reduced-SVM, the SVC on a subsample and Nystroem know the labels of the training rows, LARS-SVM and "
+        "CVM those of the support vectors; the reduced set, k-means and random vectors are fitted to values of the SVM "
+        "alone. Where held-out rows prefer it, svmpress fits classes and not the SVM's values: such a model can be "
+        "better than the SVM, answers less like it, and has one output a class instead of one a pair ([method.md]"
+        "(method.md)).",
     ]
     if rows - {None}:
         most = max(r for r in rows if r is not None)
@@ -146,12 +160,16 @@ def _what_was_run(records: Records) -> list[str]:
     if runs:
         sentences.append(_with_what(records))
     if limits:
-        sentences.append(f"A method was given {_each(f'{x:g}' for x in limits)} seconds for a unit of work.")
+        sentences.append(
+            f"A method was given {', '.join(f'{x:g}' for x in limits)} seconds for a unit of work: all sizes together "
+            "of one that grows along a path (LARS-SVM, Reduced-SVM, reduced set, refits), one size of another."
+        )
     several = machines_table(records)
     if several:
         sentences.append(
             "The records are of runs on different machines, or with different settings; times of cells from different "
-            "machines are not comparable:"
+            "machines are not comparable, and in the tables below those that are not of the full SVM's have an "
+            "asterisk:"
         )
         sentences.append(_text(several))
     note = [dmoz_note()] if "ohsumed" in records.sets else []
@@ -169,7 +187,7 @@ def _with_what(records: Records) -> str:
     busy = "Times were taken while other models were being built."
     devices = sorted({c.device for c in records.done() if c.device})
     if devices:
-        busy += f" Some models of svmpress were compressed on {', '.join(devices)}, marked so in the table."
+        busy += f" Some models of svmpress were compressed on {', '.join(devices)}; the table says which."
     if machines_table(records):
         return f"{versions}. {busy}"
     return (
@@ -206,7 +224,7 @@ def _peers(records: Records) -> list[str]:
 def _losses(records: Records, found: Curves, figures: str | None) -> list[str]:
     return [
         "## Where svmpress loses",
-        *_figure(figures, "figure3-peers", "Accuracy against vectors: svmpress and what else a user might pick"),
+        *_figure(figures, "figure3-peers", "Accuracy against vectors: svmpress and what else a user might pick", _CUT),
         *_lost_accuracy(records, found),
         *_lost_operations(records, found, figures),
         *_lost_bytes(records, found),
@@ -217,33 +235,21 @@ def _losses(records: Records, found: Curves, figures: str | None) -> list[str]:
 def _lost_accuracy(records: Records, found: Curves) -> list[str]:
     rows, compared = [], 0
     for name in sets_of(records):
-        for ratio in RATIOS:
-            ours = points_of(found, records, name, OURS, ratio)
-            if ours is None:
-                continue
+        for ours in found.get((name, OURS), []):
             for method in _peers(records):
-                theirs = at(found.get((name, method), []), ours.size)
+                theirs = next((p for p in found.get((name, method), []) if p.size == ours.size), None)
                 compared += theirs is not None
                 if theirs is not None and theirs.accuracy > ours.accuracy + AHEAD:
+                    part = f"{ours.size:,} ({100 * ours.size / records.sets[name].vectors:.2g} %)"
                     ahead = f"{100 * (theirs.accuracy - ours.accuracy):.2f}"
-                    rows.append(
-                        [
-                            name,
-                            share(ratio),
-                            label(method),
-                            f"{100 * theirs.accuracy:.2f}",
-                            f"{100 * ours.accuracy:.2f}",
-                            ahead,
-                        ]
-                    )
+                    rows.append([name, part, label(method), percent(theirs), percent(ours), ahead])
     rule = (
         f"**In accuracy at the same number of vectors.** A method is listed where its mean accuracy is more than "
-        f"{100 * AHEAD:g} points above svmpress's at one of the shares {', '.join(map(share, RATIOS))}: "
-        f"{len(rows)} of {compared} comparisons."
+        f"{100 * AHEAD:g} points above svmpress's at a size that both have: {len(rows)} of {compared} comparisons."
     )
     if not rows:
         return [rule + " No other method is ahead anywhere."]
-    return [rule, _text(table(["set", "share", "method", "its accuracy, %", "svmpress, %", "points ahead"], rows))]
+    return [rule, _text(table(["set", "vectors", "method", "its accuracy, %", "svmpress, %", "points ahead"], rows))]
 
 
 def _least(records: Records, found: Curves, name: str, method: str, cost: Cost) -> Point | None:
@@ -275,58 +281,73 @@ def _verdict(ours: float, theirs: float) -> str:
 
 
 def _lost_operations(records: Records, found: Curves, figures: str | None) -> list[str]:
-    several = machines_table(records)
+    apart = [name for name in sets_of(records) if any(p.elsewhere for p in found.get((name, OURS), []))]
     return [
-        "**In multiply-adds for an accuracy that is close.** The cheapest model of each that is close to the full "
-        "SVM, in multiply-adds of a prediction (vectors in brackets), among the sizes that were tried:",
+        "**In multiply-adds for an accuracy that is close.** A vector that serves all machines has a coefficient in "
+        f"each. {_more_than_full(records, found, 'a prediction takes', lambda p: p.multiply_adds, '')} The cheapest "
+        "model of each that is close to the full SVM, in multiply-adds of a prediction (vectors in brackets), among "
+        "the sizes that were tried:",
         _least_table(records, found, lambda p: p.multiply_adds),
         *_figure(
-            figures, "figure3-operations", "Accuracy against multiply-adds of a prediction; the star is the full SVM"
+            figures,
+            "figure3-operations",
+            "Accuracy against multiply-adds of a prediction; the star is the full SVM",
+            f"{_CUT}A line turns back where a larger model has one output a class instead of one a pair. ",
         ),
         *_figure(
-            figures, "figure3-time", "Accuracy against the measured time of 1,000 predictions; the star is the full SVM"
+            figures,
+            "figure3-time",
+            "Accuracy against the measured time of 1,000 predictions; the star is the full SVM",
+            _CUT,
         ),
-        *(["(Its points are of different machines: compare none across them.)"] if figures and several else []),
+        *(
+            [f"(On {', '.join(apart)}, points of svmpress were timed on another machine than the others.)"]
+            if figures and apart
+            else []
+        ),
     ]
 
 
 def _lost_bytes(records: Records, found: Curves) -> list[str]:
-    larger = []
-    for name in sets_of(records):
-        ours, full = points_of(found, records, name, OURS, CLAIM), found.get((name, FULL))
-        if ours is not None and full and ours.file_bytes > full[0].file_bytes:
-            larger.append(f"{name} ({ours.file_bytes / 1024:,.0f} KiB, the full SVM {full[0].file_bytes / 1024:,.0f})")
-    beyond = (
-        f" is larger than the full SVM's on {', '.join(larger)}" if larger else " is nowhere larger than the full SVM's"
-    )
     return [
         "**In bytes, where rows are sparse.** A support vector of sparse rows is a few numbers; a vector that has "
-        f"moved has one for every feature. At {share(CLAIM)} of the vectors, the file{beyond}. The smallest file of a "
-        "model that is close, in KiB (vectors in brackets), among the sizes that were tried:",
-        _least_table(records, found, lambda p: p.file_bytes / 1024),
+        f"moved has one for every feature. {_more_than_full(records, found, 'a file has', _kibibytes, ' KiB')} The "
+        "smallest file of a model that is close, in KiB (vectors in brackets), among the sizes that were tried:",
+        _least_table(records, found, _kibibytes),
     ]
+
+
+def _kibibytes(point: Point) -> float:
+    return point.file_bytes / 1024
+
+
+def _more_than_full(records: Records, found: Curves, what: str, cost: Cost, unit: str) -> str:
+    """Say where a model of svmpress at the share of the claim costs more than the full SVM."""
+    more = []
+    for name in sets_of(records):
+        ours, full = points_of(found, records, name, OURS, CLAIM), found.get((name, FULL))
+        if ours is not None and full and cost(ours) > cost(full[0]):
+            more.append(f"{name} ({cost(ours):,.0f}{unit}, the full SVM {cost(full[0]):,.0f})")
+    where = f"more than with the full SVM on {', '.join(more)}" if more else "nowhere more than with the full SVM"
+    return f"At {share(CLAIM)} of the vectors {what} {where}."
 
 
 def _lost_time(records: Records, found: Curves) -> list[str]:
     """Seconds to build at the share of the claim."""
     methods = [m for m in methods_of(records, tuple(STYLES)) if m != "dlib-pair"]
-    rows = []
+    rows, where = [], []
     faster = compared = 0
     for name in sets_of(records):
         points = {m: points_of(found, records, name, m, CLAIM) for m in methods}
-        rows.append([name, *("" if p is None else f"{p.build_seconds:,.3g}" for p in points.values())])
+        rows.append([name, *("" if p is None else seconds(p, p.build_seconds) for p in points.values())])
         ours = points.get(OURS)
-        if ours is None:
+        others = [p for m in _peers(records) if (p := points.get(m)) is not None and not p.elsewhere]
+        if ours is None or ours.elsewhere or not others:
             continue
-        here = machines_of(records, name, OURS, ours.size)
-        others = [
-            p
-            for m in _peers(records)
-            if (p := points.get(m)) is not None and machines_of(records, name, m, p.size) == here
-        ]
+        where.append(name)
         compared += len(others)
         faster += sum(p.build_seconds < ours.build_seconds for p in others)
-    same = " (on the same machine)" if machines_table(records) else ""
+    same = f" on {', '.join(where)}, where all ran on one machine," if len(where) < len(rows) else ""
     return [
         f"**In time to build.** svmpress rehearses its choices on held-out rows and moves every vector, which takes "
         f"time: at {share(CLAIM)} of the vectors, {faster} of {compared} models of other methods{same} were built "
@@ -343,17 +364,23 @@ def _dlib(records: Records, found: Curves) -> list[str]:
             ours = at(found.get((name, "dlib-pair"), []), theirs.size)
             if ours is not None and ours.size == theirs.size:
                 accuracy = [percent(p) for p in (theirs, ours)]
-                seconds = [f"{p.build_seconds:.3g}" for p in (theirs, ours)]
-                rows.append([name, theirs.size, *accuracy, *seconds])
+                took = [seconds(p, p.build_seconds) for p in (theirs, ours)]
+                rows.append([name, theirs.size, *accuracy, *took])
     if not rows:
         return []
     head = ["set", "vectors", "dlib, %", "svmpress, %", "dlib, seconds", "svmpress, seconds"]
     return [
         "## dlib's reduction, on the same model",
         "dlib reduces only models that it trained itself, and starts at random. Here both start from the very same "
-        "SVM, trained by dlib:",
+        f"SVM, trained by dlib{_dlib_sources(records)}:",
         _text(table(head, rows)),
     ]
+
+
+def _dlib_sources(records: Records) -> str:
+    """Return what the records say of the SVMs that dlib trained, in brackets."""
+    said = {c.set: c.notes.split(", ", 1)[1] for c in records.done() if c.method == "dlib" and ", " in c.notes}
+    return f" ({'; '.join(f'{name}: {said[name]}' for name in sets_of(records) if name in said)})" if said else ""
 
 
 # ---------------------------------------------------------------------------------------------------------

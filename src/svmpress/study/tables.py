@@ -116,9 +116,15 @@ def cost_table(records: Records, found: Curves, name: str, ratio: float) -> list
 
 
 def _costs(method: str, p: Point) -> list[str]:
-    accuracy = [f"{100 * p.accuracy:.2f}", f"{100 * p.agreement:.2f}"]
+    same = "" if method.startswith("dlib") else f"{100 * p.agreement:.2f}"  # which has an SVM of its own
     sizes = [f"{p.vectors:,.0f}", f"{p.multiply_adds:,.0f}", f"{p.file_bytes / 1024:,.1f}"]
-    return [label(method), *accuracy, *sizes, f"{p.build_seconds:,.3g}", f"{1e3 * p.predict_seconds:,.3g}"]
+    times = [seconds(p, p.build_seconds), seconds(p, 1e3 * p.predict_seconds)]
+    return [label(method), f"{100 * p.accuracy:.2f}", same, *sizes, *times]
+
+
+def seconds(point: Point, value: float) -> str:
+    """Return a time of a point, with an asterisk if it was taken on another machine than that of the full SVM."""
+    return f"{value:,.3g}{'*' * point.elsewhere}"
 
 
 def gaps_table(records: Records) -> list[str]:
@@ -144,11 +150,6 @@ def _span(cells: Sequence[Cell]) -> str:
 # ---------------------------------------------------------------------------------------------------------
 # Records of several runs
 # ---------------------------------------------------------------------------------------------------------
-
-
-def machines_of(records: Records, name: str, method: str, size: int) -> set[Machine]:
-    """Return the machines that the models of a point were built and timed on, as far as they are known."""
-    return {at for key, at in records.machines.items() if (key[0], key[1], key[3]) == (name, method, size)}
 
 
 def machines_table(records: Records) -> list[str]:
