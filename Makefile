@@ -25,7 +25,7 @@ demo: $(VENV)/.demo
 # one thread each, as the tests run side by side
 test: export OMP_NUM_THREADS := 1
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "not torch and not slow"
+	$(BIN)/python -m pytest -n 2 -m "not torch"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

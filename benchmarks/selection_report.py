@@ -251,7 +251,11 @@ def _decision(cells: Cells) -> list[str]:
     """Apply the rule by which the default changes: a start is added for a gain of more than one standard error."""
     before, after = ("k-means", "LARS"), ("k-means", "LARS", "elastic net")
     points, error = gain(chosen(cells, before), chosen(cells, after))
-    starts = "all three (the elastic net up to 200 vectors)" if points > error else "k-means and LARS"
+    starts = (
+        "all three (the elastic net up to 200 vectors, and not where all takes a second or two)"
+        if points > error
+        else "k-means and LARS"
+    )
     return [
         "- Over all cells the elastic net beside k-means and LARS",
         f"  gains {points:+.2f} points (standard error {error:.2f}).",

@@ -1,7 +1,7 @@
 """The page and the figures of the study, from its records: docs/study.md and benchmarks/results/figures/.
 
 svmpress study --data DIR --out OUT --jobs 16           run it; OUT/study.jsonl holds the records
-cp OUT/study.jsonl benchmarks/results/study.jsonl
+python benchmarks/merge_studies.py benchmarks/results/study.jsonl OUT/study.jsonl
 python benchmarks/study_report.py                       write the page and draw the figures
 python benchmarks/study_report.py --no-figures          write the page alone
 """

@@ -423,7 +423,7 @@ def test_what_was_decided_is_told():
         "weight 0.1 for rows of neither class of a pair",
         "a stronger ridge",
         "a finish on margins of the source",
-        "or of the labels",
+        "a finish on margins of the labels",
     ):
         assert words in text, words
     assert "LARS" in result.path

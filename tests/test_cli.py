@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
 from sklearn.metrics import mean_squared_error, r2_score
+from sklearn.svm import OneClassSVM
 
 import svmpress
 from svmpress import data, formats, streaming
@@ -325,6 +326,7 @@ def bad(iris, tmp_path):
     (tmp_path / "one.svm").write_text("1 1:1\n1 1:2\n1 1:3\n")
     (tmp_path / "text.svm").write_text("cat 1:1 2:2 3:3 4:4\n")
     (tmp_path / "folder").mkdir()
+    svmpress.save(OneClassSVM(gamma=0.1).fit(load_iris().data), tmp_path / "oc.svmpress")
     return tmp_path
 
 
@@ -361,6 +363,15 @@ BAD = {
     "unknown suffix": ("export big.model -o out.xyz", "names no format"),
     "unknown format": ("export big.model -o out.model --format tar", "unknown format 'tar'"),
     "text in LibSVM": ("export text.svmpress -o out.model", "labels"),
+    "planned format": ("export big.model -o out.onnx", "ONNX files are not supported yet"),
+    "size without end": ("compress big.model -o out.model --max-bytes 1e400", "is not a size such as"),
+    "model is a folder": ("train train.svm -o folder --format libsvm", "cannot write folder: it is a folder"),
+    "text labels in LibSVM": ("train test.csv -o out.model --label species", "class labels are integers, not text"),
+    "another task": (
+        "evaluate oc.svmpress test.svm --reference big.model",
+        "outlier cannot be compared with one for c",
+    ),
+    "labels of no one-class model": ("evaluate oc.svmpress test.svm", "labels of a one-class model are 1"),
     "no such folder": ("export big.model -o none/out.svmpress", "there is no folder none"),
     "output is a folder": ("predict big.model test.svm -o folder", "cannot write folder"),
     "output is input": ("export big.model -o big.model", "is an input of this command"),
@@ -399,6 +410,28 @@ def test_no_traceback_from_the_program(bad):
 def test_version():
     done = program("--version")
     assert (done.returncode, done.stdout) == (0, f"svmpress {svmpress.__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["inspect big.model", "predict big.model test.svm"])
+def test_standard_output_that_is_full(command, iris):
+    if not Path("/dev/full").exists():
+        pytest.skip("only Linux has a device that is always full")
+    with open("/dev/full", "w") as full:
+        argv = [sys.executable, "-m", "svmpress", *command.split()]
+        done = subprocess.run(argv, cwd=iris, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("svmpress: error: cannot write to standard output: No space left on device\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_labels_that_the_model_does_not_know_are_counted(iris, tmp_path, capsys):
+    odd = tmp_path / "odd.svm"
+    odd.write_text((iris / "test.svm").read_text().replace("\n0 ", "\n7 "))
+    n = odd.read_text().count("\n7 ")
+    code, _, err = run(capsys, "evaluate", iris / "big.model", odd)
+    assert code == 0
+    assert f"note: {n} rows have labels that the model does not know; they count as wrong" in err
+    assert facts(capsys, "evaluate", iris / "big.model", odd)["unknown_labels"] == n
 
 
 def test_standard_input_and_output(iris):

@@ -14,6 +14,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
 from svmpress.arrays import Backend
+from svmpress.auto import Auto
 from svmpress.compression import METHODS, Compression, Status
 from svmpress.errors import InputError
 from svmpress.formats import save_cost
@@ -49,6 +50,24 @@ def refused(words: str, *args, **options) -> None:
         svmpress.compress(*args, **options)
 
 
+def test_what_is_no_method_no_memory_and_no_work(svc, rows):
+    refused("method must be a name or an object with a run method", svc, *rows[:2], method=Auto)
+    for memory in ("1G", None, 5):
+        refused("max_memory must be a whole number", svc, *rows[:2], max_memory=memory)
+    for work in (-1, 0, np.nan, np.inf, "a lot"):
+        with pytest.raises(InputError, match="work must be a number of operations, more than 0"):
+            Auto(work=work)
+    assert Auto(work=np.float64(1e7)).work == 1e7
+
+
+def test_values_that_are_no_values(rows):
+    svr = SVR().fit(*rows[:2])
+    y = rows[1].astype(float)
+    y[5] = np.nan
+    refused("^y holds NaN or an infinite value at row 5$", svr, rows[0], y)
+    refused("y is not a list of labels or values", svr, rows[0], [[1, 2], [3]])
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.ndarray.tolist])
 @pytest.mark.parametrize(("value", "words"), [(np.nan, "NaN"), (-np.inf, "an infinite value")])
 def test_a_value_that_is_not_finite_is_named(svc, rows, form, value, words):
@@ -79,9 +98,8 @@ def test_values_that_do_not_fit_a_regressor_are_refused(rows):
     X = rows[0]
     svr = SVR().fit(X, X[:, 0])
     refused("y must be numbers, as the model is a regressor", svr, X, np.full(300, "a"))
-    refused("y must be 300 finite values for 300 rows", svr, X, np.full(300, np.nan))
-    refused("y must be 300 finite values for 300 rows", svr, X, np.zeros(299))
-    refused(r"y must be 300 finite values for 300 rows, not an array of shape \(300, 2\)", svr, X, X)
+    refused("y must be 300 values for 300 rows", svr, X, np.zeros(299))
+    refused(r"y must be 300 values for 300 rows, not an array of shape \(300, 2\)", svr, X, X)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +116,7 @@ def test_values_that_do_not_fit_a_regressor_are_refused(rows):
         ({"random_state": 0.5}, "random_state must be a whole number"),
         ({"random_state": None}, "random_state must be a whole number"),
         ({"random_state": True}, "random_state must be a whole number"),
-        ({"max_memory": 1000}, "max_memory must be at least 16777216 bytes, not 1000"),
+        ({"max_memory": 1000}, "max_memory must be a whole number of at least 16777216 bytes, not 1000"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(svc, rows, options, words):

@@ -209,3 +209,18 @@ def test_an_estimator_that_is_no_kernel_model_is_refused(moons):
     X, y = moons
     with pytest.raises(InputError, match="DecisionTreeClassifier"):
         CompressedClassifier(DecisionTreeClassifier()).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "estimator", "words"),
+    [
+        (CompressedClassifier, SVR(), "needs a classifier, and SVR is none"),
+        (CompressedRegressor, SVC(), "needs a regressor, and SVC is none"),
+        (CompressedOutlierDetector, SVC(), "needs a one-class SVM, and SVC is none"),
+        (CompressedClassifier, "svc", "must be an SVM of scikit-learn, not 'svc'"),
+    ],
+)
+def test_the_wrong_kind_of_svm_is_refused(wrapper, estimator, words):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(InputError, match=words):
+        wrapper(estimator, vectors=3).fit(X, y)

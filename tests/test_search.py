@@ -24,7 +24,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 
 import svmpress
 import svmpress.compression
@@ -607,6 +607,11 @@ def test_a_disk_that_is_full_loses_no_trial(tmp_path):
         assert records.trials == kept
         records.append(trial)
     assert len(Records.load(path).trials) == len(kept) + 1
+
+
+def test_an_estimator_that_cannot_be_compressed_is_named(rings):
+    with pytest.raises(InputError, match="LinearSVC"):
+        svmpress.search(*rings, max_vectors=3, estimator=LinearSVC(), **QUICK)
 
 
 def test_the_time_limit_ends_the_trials(rings):

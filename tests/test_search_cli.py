@@ -103,6 +103,11 @@ def test_regression_and_outliers(data, tmp_path, capsys):
         (["--min-accuracy", "0.9", "--figure", "front.txt"], "names no picture format"),
         (["--min-accuracy", "0.9", "--time-limit", "soon"], "not a time such as"),
         (["--min-accuracy", "0.9", "--report", "rings.csv"], "is an input of this command"),
+        (["--min-accuracy", "0.9", "--report", "small.model"], "named for two outputs"),
+        (["--min-accuracy", "0.9", "--report", "a.png", "--figure", "./a.png"], "named for two outputs"),
+        (["--min-accuracy", "0.9", "--storage", "small.model"], "named for two outputs"),
+        (["--min-accuracy", "0.9", "--figure", "none/a.png"], "there is no folder none"),
+        (["--min-accuracy", "0.9", "--storage", "rings.csv", "--restart"], "is an input of this command"),
         (["--min-accuracy", "0.9", "--trials", "0"], "trials must be"),
         (["--min-accuracy", "0.9", "--method", "magic"], "unknown method"),
     ],
@@ -183,6 +188,18 @@ def test_another_search_is_refused_and_restarted(data, tmp_path, capsys):
     assert main([*command, "--max-vectors", "5"]) == 2
     assert "the goals differ" in capsys.readouterr().err
     assert main([*command, "--max-vectors", "5", "--restart"]) == 0
+
+
+def test_restart_removes_records_only(data, tmp_path, capsys):
+    kept = tmp_path / "notes.txt"
+    kept.write_text("hello")
+    command = ["search", str(data[0]), "-o", str(tmp_path / "s.svmpress"), "--max-vectors", "4", "--restart", *QUICK]
+    assert main([*command, "--storage", str(kept)]) == 2
+    assert "is not removed" in capsys.readouterr().err
+    assert kept.read_text() == "hello"
+    (tmp_path / "folder").mkdir()
+    assert main([*command, "--storage", str(tmp_path / "folder")]) == 2
+    assert "it is a folder" in capsys.readouterr().err
 
 
 def test_durations():

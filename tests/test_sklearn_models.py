@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.decomposition import PCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
+import svmpress
 from svmpress.decoders import Argmax, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError
 from svmpress.formats import as_model, from_estimator, obstacles, save, to_estimator
@@ -470,3 +471,12 @@ def test_as_model_takes_anything(tmp_path):
     assert as_model(tmp_path / "a.model").n_vectors == model.n_vectors
     with pytest.raises(InputError, match="cannot read"):
         as_model(str(tmp_path / "none.model"))
+
+
+def test_whatever_holds_a_model_can_be_converted():
+    X, y = load_iris(return_X_y=True)
+    svc = SVC(C=10, gamma=0.5).fit(X, y)
+    result = svmpress.compress(svc, X, y, vectors=9)
+    wrapped = svmpress.CompressedClassifier(svc, vectors=9).fit(X, y)
+    for held, model in ((result, result.model), (wrapped, wrapped), (svc, svc)):
+        np.testing.assert_array_equal(to_estimator(held).predict(X), model.predict(X))

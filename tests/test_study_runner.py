@@ -21,7 +21,7 @@ from study_fakes import Breaks, CannotDo, Fake, Lacks, Slow, two_moons
 from svmpress.errors import FormatError, InputError
 from svmpress.formats import load
 from svmpress.study.plan import RATIOS, Plan, Unit, paper_sizes, units, work
-from svmpress.study.records import Cell, Journal, Records, SetRecord, to_line
+from svmpress.study.records import Cell, Journal, Records, RunRecord, SetRecord, merged, to_line
 from svmpress.study.runner import _Worker, cores, run
 from svmpress.study.worker import Source, prediction_seconds, revision
 
@@ -185,6 +185,25 @@ def test_old_records_are_read_and_lack_the_new_fields(tmp_path):
     assert magic.same_data(replace(magic, digest="a"))
     assert not replace(magic, digest="b").same_data(replace(magic, digest="a"))
     assert not magic.same_data(replace(magic, train=10))
+
+
+def test_journals_are_merged():
+    run, other = (RunRecord("2026", "0", "3", "2", "1", cores, 1, 1, "NumPy") for cores in (2, 16))
+    about = SetRecord("moons", 10, 5, 2, 2, 4, 1.0, 0.5, 0.9, 1.0)
+    done, late, newer, more = (
+        Cell("moons", "auto", 0, 2, "done", 0.8),
+        Cell("moons", "auto", 0, 2, "unfinished", limit=9.0),
+        Cell("moons", "auto", 0, 2, "done", 0.85),
+        Cell("moons", "auto", 1, 2, "done", 0.7),
+    )
+    assert merged([[run, about, done], [other, about, late, more]]) == [about, run, done, other, more]
+    assert merged([[run, about, late], [other, about, newer]]) == [about, other, newer]  # a run without cells goes
+    found = Records.of(merged([[run, about, done, more], [other, about, newer]]))
+    assert found.cells[newer.key].accuracy == 0.85
+    assert (found.machines[newer.key].cores, found.machines[more.key].cores) == (16, 2)
+    for strange in (replace(about, train=11), replace(about, vectors=5)):
+        with pytest.raises(InputError, match="different rows or SVMs under the name moons"):
+            merged([[run, about, done], [other, strange, more]])
 
 
 # ---------------------------------------------------------------------------------------------------------

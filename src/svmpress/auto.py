@@ -24,9 +24,14 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+import numpy as np
 
 from svmpress.choices import Choice, Search
 from svmpress.cores import one_blas_thread
+from svmpress.errors import InputError
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined
 from svmpress.scene import Scene
@@ -46,6 +51,11 @@ class Auto:
     """
 
     work: float | None = None
+
+    def __post_init__(self) -> None:
+        work: Any = self.work
+        if work is not None and not (isinstance(work, int | float | np.number) and 0 < work < inf):
+            raise InputError(f"work must be a number of operations, more than 0, not {self.work!r}")
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of ``m`` vectors, grown from ``smaller`` if that is the best start."""

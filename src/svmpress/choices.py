@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -266,7 +267,8 @@ class Search:
         # pairs save no outputs and take long: not worth a search for the norm that makes them less behind
         needed = -_FAR if self.mask is None else _CLEAR
         if all(fit.gain_over(start) < needed for fit, _ in ways):
-            self.notes.append(f"classes as targets: not used {ways[0][0].against(start)}")
+            short = "" if needed < 0 else f"; pairs must lead by {needed:g}"
+            self.notes.append(f"classes as targets: not used {ways[0][0].against(start)}{short}")
             return None
         up = ways[1][0].score > ways[0][0].score
         for power in range(2, _MOST_NORMS) if up else range(-1, -_MOST_NORMS, -1):
@@ -290,20 +292,28 @@ class Search:
             if ladder.knob in settled:
                 continue
             plain = plain or self._sampled(scene, judge, best, setting)
-            top, chosen, tried = plain, setting, []
+            top, chosen, tried = plain, setting, {}
             for value in ladder.values:
                 changed = replace(setting, **{ladder.knob: value})
                 other = self._sampled(scene, judge, best, changed)
-                tried.append(f"{ladder.name.format(value)} {other.against(plain)}")
+                tried[changed] = f"{ladder.name.format(value)} {other.against(plain)}"
                 if other.score < top.score or (other.score == top.score and not ladder.ties):
                     break  # further along the same ladder is no better
                 top, chosen = other, changed
             adopted = top.gain_over(plain) > _HELPS
-            self.notes.append(f"{'adopted' if adopted else 'not adopted'}: {', '.join(tried)}")
+            self._say_adopted(tried.pop(chosen) if adopted else "", tried.values())
             if adopted:
                 best, setting, plain = top, chosen, None
                 settled.add(ladder.knob)
         return plain or best, setting
+
+    def _say_adopted(self, adopted: str, others: Iterable[str]) -> None:
+        """Note what was adopted, if anything, and what was tried beside it."""
+        rest = ", or ".join(others)
+        if adopted:
+            self.notes.append(f"adopted: {adopted}{f'; tried, too: {rest}' if rest else ''}")
+        else:
+            self.notes.append(f"not adopted: {rest}")
 
     def _sampled(self, scene: Scene, judge: Judge, at: Tried, setting: Setting) -> Tried:
         """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
@@ -361,7 +371,7 @@ class Search:
         if not scene.finishes:
             return best, choice
         first = self.effort.steps(0.01, self.effort.finish(scene), 10, 25)
-        top, chosen, tried = best, choice, []
+        top, chosen, tried = best, choice, {}
         for how in scene.finishes:
             at, done, way = best.fit, 0, []
             for steps in (first, first, 2 * first):
@@ -369,7 +379,7 @@ class Search:
                 done += steps
                 way.append((self.trials.judged(judge, scene, at), done))
             peak, steps = max(way, key=lambda judged: judged[0].score)
-            tried.append(f"{how.value}, {steps} steps {peak.against(best)}")
+            tried[how] = f"a finish on margins {how.value}, {steps} steps {peak.against(best)}"
             needed = 0.0 if self.trusted or how is not Finish.SOURCE else -_CLEAR
             if scene.copies and how is Finish.LABELS:  # what leaves the source must pay
                 needed = _CLEAR
@@ -377,6 +387,5 @@ class Search:
                 needed = _HELPS
             if peak.gain_over(top) > needed:
                 top, chosen = peak, replace(choice, finish=how, finish_steps=steps)
-        adopted = top is not best
-        self.notes.append(f"{'adopted' if adopted else 'not adopted'}: a finish on margins {', or '.join(tried)}")
+        self._say_adopted("" if chosen.finish is None else tried.pop(chosen.finish), tried.values())
         return top, chosen

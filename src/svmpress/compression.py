@@ -172,8 +172,8 @@ def compress(
     way = _method(method)
     if layout not in get_args(Layout):
         raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
-    if max_memory < 2**24:
-        raise InputError(f"max_memory must be at least {2**24} bytes, not {max_memory}")
+    if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
+        raise InputError(f"max_memory must be a whole number of at least {2**24} bytes, not {max_memory!r}")
     source = as_model(model)
     problem = Problem(
         source=source,
@@ -197,7 +197,7 @@ def _method(method: str | Method) -> Method:
         if method not in METHODS:
             raise InputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
         return METHODS[method]()
-    if not hasattr(method, "run"):
+    if not hasattr(method, "run") or isinstance(method, type):
         raise InputError(f"method must be a name or an object with a run method, not {method!r}")
     return method
 
@@ -222,7 +222,10 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
         return None
     if X is None:
         raise InputError("y was given without X")
-    y = np.asarray(y)
+    try:
+        y = np.asarray(y)
+    except ValueError as e:
+        raise InputError(f"y is not a list of labels or values: {e}") from e
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if source.classes_ is None:
         try:
@@ -230,8 +233,10 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
         except (ValueError, TypeError) as e:
             raise InputError(f"y must be numbers, as the model is a regressor: {e}") from e
         y = y.reshape(n, -1) if y.shape[:1] == (n,) else y
-        if y.shape != (n, source.n_outputs) or not np.isfinite(y).all():
-            raise InputError(f"y must be {n} finite values for {n} rows, not an array of shape {y.shape}")
+        if y.shape != (n, source.n_outputs):
+            raise InputError(f"y must be {n} values for {n} rows, not an array of shape {y.shape}")
+        if not np.isfinite(y).all():
+            raise InputError(f"y holds NaN or an infinite value at row {int(np.argmin(np.isfinite(y).all(axis=1)))}")
         return y
     if y.shape != (n,):
         raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")

@@ -9,12 +9,23 @@ They do nothing that :func:`svmpress.compress` does not do; they make it a step 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, OutlierMixin, RegressorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    OutlierMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+    is_outlier_detector,
+    is_regressor,
+)
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -23,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmpress.arrays import Rows
 from svmpress.compression import Compression, compress
+from svmpress.errors import InputError
 from svmpress.model import KernelModel
 from svmpress.problem import Layout, Method
 
@@ -59,18 +71,26 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
+    _kind: ClassVar[tuple[Callable[[Any], bool], str]]
+    """Tells whether an estimator is of the right kind, and what that is called."""
+
     def _default(self) -> Any:
         """Return the estimator that None stands for."""
         raise NotImplementedError
 
     def _inner(self) -> Any:
+        if self.estimator is not None and not hasattr(self.estimator, "fit"):
+            raise InputError(f"estimator must be an SVM of scikit-learn, not {self.estimator!r}")
         return self._default() if self.estimator is None else self.estimator
 
     def _fit(self, X: Rows, y: NDArray[Any] | None, fit_params: dict[str, Any]) -> Self:
         """Fit a clone of the inner estimator on checked data, and compress it."""
+        inner, known, wanted = self._inner(), *self._kind
+        if not known(inner):
+            raise InputError(f"{type(self).__name__} needs {wanted}, and {type(inner).__name__} is none")
         if sklearn.get_config()["enable_metadata_routing"]:
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
-        self.estimator_ = clone(self._inner()).fit(X, y, **fit_params)
+        self.estimator_ = clone(inner).fit(X, y, **fit_params)
         self.compression_: Compression = compress(
             self.estimator_,
             X,
@@ -154,6 +174,8 @@ class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
     6
     """
 
+    _kind = (is_classifier, "a classifier")
+
     def _default(self) -> Any:
         return SVC()
 
@@ -186,6 +208,8 @@ class CompressedRegressor(RegressorMixin, _Compressed):  # type: ignore[misc]
     True
     """
 
+    _kind = (is_regressor, "a regressor")
+
     def _default(self) -> Any:
         return SVR()
 
@@ -211,6 +235,8 @@ class CompressedOutlierDetector(OutlierMixin, _Compressed):  # type: ignore[misc
     >>> detector.predict([[0.0, 0.0], [9.0, 9.0]]).tolist()
     [1, -1]
     """
+
+    _kind = (is_outlier_detector, "a one-class SVM")
 
     def _default(self) -> Any:
         return OneClassSVM()

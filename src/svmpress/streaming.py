@@ -191,6 +191,8 @@ class Evaluation:
         The share of rows on which a reference gives the same answer; for a regressor the R² against its answers.
     reference : Evaluation, optional
         The reference on the same rows.
+    unknown : int
+        Rows whose label is none of the model's classes; they count as wrong.
     """
 
     rows: int
@@ -198,6 +200,7 @@ class Evaluation:
     seconds_per_row: float
     agreement: float | None = None
     reference: Evaluation | None = None
+    unknown: int = 0
 
     @property
     def speedup(self) -> float | None:
@@ -246,18 +249,22 @@ def evaluate_file(
         Labels of another type than the model's, models that answer different questions, and all that
         :func:`svmpress.data.stream` says about the file.
     """
-    if reference is not None and (reference.classes_ is None) != (model.classes_ is None):
-        raise InputError(f"a {model.task} model cannot be compared with a {reference.task} model")
+    if reference is not None and reference.task != model.task:
+        raise InputError(f"a model for {model.task} cannot be compared with one for {reference.task}")
     regression = model.classes_ is None
     if regression and model.n_outputs > 1:
         raise InputError(f"the model answers with {model.n_outputs} numbers a row, and data files have one label")
     own, other, same = _Tally(regression), _Tally(regression), _Tally(regression)
-    seconds = other_seconds = 0.0
+    known = set() if model.classes_ is None else {*data.labels_like(model.classes_, model.classes_).tolist()}
+    seconds, other_seconds, unknown = 0.0, 0.0, 0
     options = options or read_options(model)
     for part in predict_file(model, path, options, stage="evaluating", progress=progress):
         truth = None
         if part.block.y is not None:
             truth = data.labels_like(part.block.y, model.classes_, part.block.first_row)
+            unknown += 0 if regression else sum(label not in known for label in truth.tolist())
+            if unknown and model.task == "outlier":
+                raise InputError("the labels of a one-class model are 1 (inlier) and -1, and there are others")
         elif reference is None:
             raise InputError(f"{path} has no labels to compare with")
         answer = data.labels_like(part.values, model.classes_)
@@ -276,4 +283,4 @@ def evaluate_file(
     if reference is not None:
         compared = Evaluation(other.rows, other.metrics(), other_seconds / other.rows)
     agreement = None if compared is None else same.metrics()["r2" if regression else "accuracy"]
-    return Evaluation(own.rows, own.metrics(), seconds / own.rows, agreement, compared)
+    return Evaluation(own.rows, own.metrics(), seconds / own.rows, agreement, compared, unknown)

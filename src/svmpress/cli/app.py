@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -13,7 +12,7 @@ from typing import Any
 
 from svmpress import __version__
 from svmpress.cli import compress, demo, evaluate, export, inspect, predict, search, study, train
-from svmpress.cli.common import Parser, emit
+from svmpress.cli.common import Parser, emit, forget_stdout, to_stdout
 from svmpress.errors import SvmpressError
 
 COMMANDS = (train, compress, search, predict, evaluate, inspect, export, study, demo)
@@ -60,8 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _plain_warnings(), _terminated():
             report = args.run(args)
-            emit(report, args)
-            sys.stdout.flush()
+            with to_stdout():
+                emit(report, args)
+                sys.stdout.flush()
     except SvmpressError as e:
         _say(f"error: {e}")
         return 2
@@ -69,8 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("interrupted")
         return 130
     except BrokenPipeError:  # the reader of our output has gone: nothing is left to say, not even at exit
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_stdout()
         return 141
     return int(report.code)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -170,7 +172,10 @@ def _quantity(text: str, units: Mapping[str, float], example: str) -> float:
     try:
         if match is None or match[2].lower() not in units:
             raise ValueError
-        return float(match[1]) * units[match[2].lower()]
+        value = float(match[1]) * units[match[2].lower()]
+        if not math.isfinite(value):
+            raise ValueError
+        return value
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not {example}") from None
 
@@ -283,10 +288,30 @@ def output(path: str | None) -> Iterator[BinaryIO | IO[bytes]]:
     from svmpress.formats.files import replacing
 
     if path in (None, "-"):
-        yield sys.stdout.buffer
+        with to_stdout():
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
     else:
         with replacing(str(path)) as (file,):
             yield file
+
+
+@contextlib.contextmanager
+def to_stdout() -> Iterator[None]:
+    """Say in one sentence that standard output takes no more, a full disk mostly; a reader that went is no error."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        forget_stdout()
+        raise InputError(f"cannot write to standard output: {e.strerror or e}") from e
+
+
+def forget_stdout() -> None:
+    """Let what could not be written go, so that the interpreter does not try again when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def destination(path: str, format: str | None, *inputs: str | None) -> str:
@@ -302,19 +327,20 @@ def destination(path: str, format: str | None, *inputs: str | None) -> str:
     """
     from svmpress import formats
 
+    refuse_unwritable(path)
     refuse_same_file(path, *inputs)
-    if not Path(path).absolute().parent.is_dir():
+    return formats.format_of(path, format)
+
+
+def refuse_unwritable(path: str) -> None:
+    """Raise an error, before the work begins, if no file can be written there."""
+    folder = Path(path).absolute().parent
+    if Path(path).is_dir():
+        raise InputError(f"cannot write {path}: it is a folder")
+    if not folder.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {Path(path).parent}")
-    if format is not None:
-        if format not in formats.FORMATS:
-            raise InputError(f"unknown format {format!r}; svmpress has {', '.join(formats.FORMATS)}")
-        return format
-    suffix = Path(path).suffix.lower()
-    for name, known in formats.FORMATS.items():
-        if suffix in known.suffixes:
-            return name
-    suffixes = ", ".join(s for known in formats.FORMATS.values() for s in known.suffixes)
-    raise InputError(f"the suffix of {path} names no format: use one of {suffixes}, or say --format")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write {path}: the folder {folder} is not ours to write to")
 
 
 def refuse_obstacles(model: Any, path: str, format: str) -> None:
@@ -324,6 +350,15 @@ def refuse_obstacles(model: Any, path: str, format: str) -> None:
     found = formats.obstacles(model, format)
     if found:
         raise InputError(f"cannot write {path} as {format}: {'; '.join(found)}")
+
+
+def refuse_text_labels(y: Any, task: str, path: str, format: str) -> None:
+    """Raise an error, before training, if a format cannot hold the labels of classes."""
+    if format == "libsvm" and task == "classification" and y is not None and y.dtype.kind not in "iufb":
+        raise InputError(
+            f"cannot write {path} as libsvm: LibSVM's class labels are integers, not text; write a .svmpress file, or "
+            "encode them as numbers"
+        )
 
 
 def copies_remark(model: Any, format: str) -> str | None:
@@ -341,7 +376,17 @@ def copies_remark(model: Any, format: str) -> str | None:
 
 def refuse_same_file(output_path: str | None, *inputs: str | None) -> None:
     """Raise an error if a command would overwrite what it reads."""
-    for path in inputs:
-        both = output_path and path and Path(path).exists() and Path(output_path).exists()
-        if both and Path(str(output_path)).samefile(str(path)):
-            raise InputError(f"{output_path} is an input of this command; write the result to another file")
+    if output_path and any(path and _same(output_path, path) for path in inputs):
+        raise InputError(f"{output_path} is an input of this command; write the result to another file")
+
+
+def refuse_shared_outputs(*paths: str | None) -> None:
+    """Raise an error if a command would write two things to one file."""
+    named = [path for path in paths if path]
+    for i, path in enumerate(named):
+        if any(_same(path, other) for other in named[:i]):
+            raise InputError(f"{path} is named for two outputs of this command; give each a file of its own")
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)

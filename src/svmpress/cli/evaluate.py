@@ -12,6 +12,7 @@ from svmpress.cli.common import (
     bars,
     data_choices,
     format_seconds,
+    remark,
     table,
 )
 
@@ -60,9 +61,12 @@ def run(args: argparse.Namespace) -> Report:
     options = streaming.read_options(model, **({"labels": wanted} | data_choices(args)))
     with bars(args) as progress:
         result = streaming.evaluate_file(model, args.data, options, reference=reference, progress=progress)
+    if result.unknown:
+        remark(args, f"note: {result.unknown:,} rows have labels that the model does not know; they count as wrong")
     facts = {
         "model": args.model,
         "rows": result.rows,
+        "unknown_labels": result.unknown,
         "vectors": model.n_vectors,
         **result.metrics,
         "seconds_per_row": result.seconds_per_row,

@@ -24,6 +24,9 @@ from svmpress.cli.common import (
     number_of_bytes,
     refuse_obstacles,
     refuse_same_file,
+    refuse_shared_outputs,
+    refuse_text_labels,
+    refuse_unwritable,
     remark,
     seconds,
     svm_choices,
@@ -140,7 +143,7 @@ def run(args: argparse.Namespace) -> Report:
     from svmpress.plots import check_figure
     from svmpress.tuning import draw_front, search
 
-    form = destination(args.output, args.format, args.data, args.storage)
+    form = destination(args.output, args.format, args.data)
     _check_outputs(args)
     if args.figure:
         check_figure(args.figure)
@@ -148,6 +151,7 @@ def run(args: argparse.Namespace) -> Report:
         outlier = args.task == "outlier"
         options = ReadOptions(labels=None if outlier else True, default_split="train")
         rows = data.read(args.data, options, progress=progress, **data_choices(args))
+        refuse_text_labels(rows.y, args.task, args.output, form)
         X, y, estimator, space = _estimator(args, rows)
         result = search(
             X,
@@ -220,23 +224,37 @@ def _estimator(args: argparse.Namespace, rows: Any) -> tuple[Any, Any, Any, Mapp
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    for path in (args.report, args.figure):
-        refuse_same_file(path, args.data, args.storage)
-    refuse_same_file(args.storage, args.data)
+    """Refuse, before the work begins, outputs that cannot be written or that would overwrite something."""
+    others = (args.report, args.figure, _trials(args))
+    for path in others:
+        if path:
+            refuse_unwritable(path)
+            refuse_same_file(path, args.data)
+    refuse_shared_outputs(args.output, *others)
+
+
+def _trials(args: argparse.Namespace) -> str:
+    return args.storage or f"{args.output}.search.jsonl"
 
 
 @contextlib.contextmanager
 def _storage(args: argparse.Namespace) -> Iterator[str]:
     """Name the file of trials; one that nobody asked for goes away when the model is written."""
-    path = args.storage or f"{args.output}.search.jsonl"
+    from svmpress.tuning import Records
+
+    path = _trials(args)
     if args.restart:
-        Path(path).unlink(missing_ok=True)
+        Records.discard(path)
     elif Path(path).exists():
         remark(args, f"going on with the trials in {path}")
     try:
         yield path
     except (KeyboardInterrupt, SystemExit):
         remark(args, f"the trials are kept in {path}: the same command goes on from there")
+        raise
+    except Exception:
+        if args.storage is None and Path(path).exists():
+            remark(args, f"the trials are kept in {path}")
         raise
     if args.storage is None:
         Path(path).unlink(missing_ok=True)

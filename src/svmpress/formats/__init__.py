@@ -20,13 +20,13 @@ from svmpress.errors import FormatError, InputError
 from svmpress.formats import libsvm, native, to_sklearn
 from svmpress.formats.files import PathLike
 from svmpress.formats.from_sklearn import from_estimator
-from svmpress.formats.to_sklearn import to_estimator
 from svmpress.model import KernelModel
 
 __all__ = [
     "FORMATS",
     "Format",
     "as_model",
+    "format_of",
     "from_estimator",
     "load",
     "obstacles",
@@ -114,15 +114,64 @@ def save(model: Any, path: PathLike, format: str | None = None) -> None:
     InputError
         When the file cannot be written; what was there before is untouched.
     """
-    path = Path(path)
-    name = format or _by_suffix(path)
-    if name is None:
-        raise FormatError(f"the suffix of {path} names no format: use one of {_known_suffixes()}, or say format=")
-    model = as_model(model)
+    name = format_of(path, format)
+    path, model = Path(path), as_model(model)
     found = obstacles(model, name)
     if found:
         raise FormatError(f"cannot save the model as {name}: {'; '.join(found)}")
     _format(name).write(model, path)
+
+
+def format_of(path: PathLike, format: str | None = None) -> str:
+    """Return the format that a model would be saved in: the one that is named, or that of the suffix.
+
+    Examples
+    --------
+    >>> format_of("small.model"), format_of("small.txt", "native")
+    ('libsvm', 'native')
+
+    Raises
+    ------
+    FormatError
+        When there is none of that name or suffix.
+    """
+    name = format or _by_suffix(Path(path))
+    if name is None:
+        raise FormatError(f"the suffix of {path} names no format: use one of {_known_suffixes()}, or name the format")
+    _format(name)
+    return name
+
+
+def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
+    """Return a model as a fitted estimator of scikit-learn.
+
+    Parameters
+    ----------
+    model : KernelModel, or what :func:`as_model` makes one of
+    sparse : bool, optional
+        Whether the estimator accepts sparse rows; by default when the vectors of the model are sparse.
+
+    Returns
+    -------
+    estimator : SVC, SVR, OneClassSVM, OneVsRestClassifier, KernelRidge, or a Pipeline that ends in one
+
+    Raises
+    ------
+    FormatError
+        When scikit-learn has no such estimator; see :func:`obstacles`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from svmpress.decoders import Sign
+    >>> from svmpress.kernels import RBF
+    >>> from svmpress.model import KernelExpansion
+    >>> f = KernelExpansion(RBF(1.0), np.zeros((1, 2)), np.ones((1, 1)), np.array([-0.5]))
+    >>> svc = to_estimator(KernelModel(f, Sign(np.array(["far", "near"]))))
+    >>> svc, svc.predict([[0.1, 0.0], [3.0, 0.0]]).tolist()
+    (SVC(gamma=1.0), ['near', 'far'])
+    """
+    return to_sklearn.converted(as_model(model), sparse)
 
 
 def obstacles(model: KernelModel, format: str) -> list[str]:

@@ -38,7 +38,7 @@ _SVM_KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 
 def obstacles(model: KernelModel) -> list[str]:
-    """Return what no estimator of scikit-learn can do of this model; empty when :func:`to_estimator` works."""
+    """Return what no estimator of scikit-learn can do of this model; empty when it can be :func:`converted`."""
     found = []
     if isinstance(model.decoder, PairDAG) and model.decoder.n_classes > 2:
         found.append("scikit-learn decides by votes, not by a DAG: use model.with_decoder(PairVote(...))")
@@ -61,34 +61,8 @@ def _fits_svr(model: KernelModel) -> bool:
     return _is_svm_kernel(model.kernel) and model.n_outputs == 1
 
 
-def to_estimator(model: KernelModel, *, sparse: bool | None = None) -> Any:
-    """Return a model as a fitted estimator of scikit-learn.
-
-    Parameters
-    ----------
-    model : KernelModel
-    sparse : bool, optional
-        Whether the estimator accepts sparse rows; by default when the vectors of the model are sparse.
-
-    Returns
-    -------
-    estimator : SVC, SVR, OneClassSVM, OneVsRestClassifier, KernelRidge, or a Pipeline that ends in one
-
-    Raises
-    ------
-    FormatError
-        When scikit-learn has no such estimator; see :func:`svmpress.formats.obstacles`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from svmpress.kernels import RBF
-    >>> from svmpress.model import KernelExpansion
-    >>> f = KernelExpansion(RBF(1.0), np.zeros((1, 2)), np.ones((1, 1)), np.array([-0.5]))
-    >>> svc = to_estimator(KernelModel(f, Sign(np.array(["far", "near"]))))
-    >>> svc, svc.predict([[0.1, 0.0], [3.0, 0.0]]).tolist()
-    (SVC(gamma=1.0), ['near', 'far'])
-    """
+def converted(model: KernelModel, sparse: bool | None) -> Any:
+    """Return a model as a fitted estimator; see :func:`svmpress.formats.to_estimator`."""
     found = obstacles(model)
     if found:
         raise FormatError(f"cannot convert the model to scikit-learn: {'; '.join(found)}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
@@ -231,19 +231,56 @@ class Records:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Records:
         """Read a file of records; one that is not there has none."""
-        try:
-            content = Path(path).read_bytes()
-        except FileNotFoundError:
-            return cls()
-        except OSError as e:
-            raise InputError(f"cannot read {path}: {e.strerror or e}") from e
-        whole, _, _ = content.rpartition(b"\n")
-        lines = whole.split(b"\n") if whole else []
-        return cls.of(_parsed(line, f"{path}, line {i}") for i, line in enumerate(lines, 1))
+        return cls.of(read(path)) if Path(path).exists() else cls()
 
     def done(self) -> list[Cell]:
         """Return the cells that hold measurements, in order of their keys."""
         return [self.cells[key] for key in sorted(self.cells) if self.cells[key].status == DONE]
+
+
+def read(path: str | os.PathLike[str]) -> list[Record]:
+    """Return the records of a file in their order, but for a last line that is cut off."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as e:
+        raise InputError(f"cannot read {path}: {e.strerror or e}") from e
+    whole, _, _ = content.rpartition(b"\n")
+    lines = whole.split(b"\n") if whole else []
+    return [_parsed(line, f"{path}, line {i}") for i, line in enumerate(lines, 1)]
+
+
+def merged(journals: Iterable[Sequence[Record]]) -> list[Record]:
+    """Return the records of several journals as those of one: of each cell the last, but what is done stays done.
+
+    A run is kept if a cell of it is. What is known of a set is what the first journal says.
+
+    Raises
+    ------
+    InputError
+        When two journals have other rows, or another SVM, under the name of one set.
+    """
+    everything = [record for journal in journals for record in journal]
+    sets: dict[str, SetRecord] = {}
+    last: dict[Key, int] = {}
+    for i, record in enumerate(everything):
+        if isinstance(record, SetRecord):
+            before = sets.setdefault(record.name, record)
+            if not (record.same_data(before) and record.same_teacher(before)):
+                raise InputError(f"the journals have different rows or SVMs under the name {record.name}")
+        elif isinstance(record, Cell):
+            known = everything[last[record.key]] if record.key in last else None
+            if record.status == DONE or not isinstance(known, Cell) or known.status != DONE:
+                last[record.key] = i
+    kept: list[Record] = list(sets.values())
+    run = said = None
+    for i, record in enumerate(everything):
+        if isinstance(record, RunRecord):
+            run = record
+        elif isinstance(record, Cell) and last[record.key] == i:
+            if run is not None and run is not said:
+                kept.append(said := run)
+            kept.append(record)
+    return kept
 
 
 def to_line(record: Record) -> bytes:

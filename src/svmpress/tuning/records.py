@@ -127,6 +127,26 @@ class Records:
             raise InputError(f"cannot read {path}: {e.strerror or e}") from e
         return cls._parsed(lines[:-1], path)
 
+    @staticmethod
+    def discard(path: str | os.PathLike[str]) -> None:
+        """Remove a file of records, if there is one.
+
+        Raises
+        ------
+        FormatError
+            When it is something else, which is left alone.
+        """
+        try:
+            with Path(path).open("rb") as file:
+                head = file.read(len(_BEGINNING))
+            if not _BEGINNING.startswith(head):
+                raise FormatError(f"{path} does not hold the records of a search, and is not removed")
+            Path(path).unlink()
+        except FileNotFoundError:
+            return
+        except OSError as e:
+            raise InputError(f"cannot remove {path}: {e.strerror or e}") from e
+
     @classmethod
     def _parsed(cls, lines: list[bytes], path: str | os.PathLike[str]) -> Records:
         try:

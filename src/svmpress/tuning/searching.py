@@ -200,7 +200,7 @@ def _keeping(storage: str | os.PathLike[str] | None, header: Mapping[str, Any]) 
         e.add_note(f"the trials are kept in {path}: search(..., storage={path!r}) goes on from there")
         raise
     except BaseException:
-        Path(path).unlink()
+        Path(path).unlink(missing_ok=True)  # records without a trial have removed it themselves
         raise
     Path(path).unlink()
 
