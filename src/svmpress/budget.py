@@ -67,7 +67,8 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
                 raise InputError(f"{name} must be a number, not {value!r}")
             if not math.isfinite(value) or value < 0 or (value == 0 and name != "max_drop"):
-                raise InputError(f"{name} must be a positive number, not {value!r}")
+                kind = "a number of at least 0" if name == "max_drop" else "a positive number"
+                raise InputError(f"{name} must be {kind}, not {value!r}")
         if self.vectors is not None and self.vectors != int(self.vectors):
             raise InputError(f"vectors must be a whole number, not {self.vectors!r}")
 

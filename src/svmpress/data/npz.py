@@ -83,7 +83,7 @@ def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block
 def _stream(archive: zipfile.ZipFile, where: str, options: ReadOptions) -> Iterator[Block]:
     members = {name.removesuffix(".npy").lower(): name for name in archive.namelist()}
     if "schema.json" in members:
-        raise FormatError(f"{where} is a model, not data; on the command line the model comes first")
+        raise FormatError(f"{where} is a model, not data; commands that take both name the model first")
     prefix, suffix = _choose(members, where, options)
     labels = _labels(archive, members, f"y{suffix}", where, options)
     if prefix in members:

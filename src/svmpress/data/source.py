@@ -189,7 +189,7 @@ def _check_text(file: TextFile) -> None:
     if b"\0" in head:
         raise FormatError(f"{file.name} is a binary file, not svmlight or CSV text")
     if head.lstrip().startswith(_MODEL_STARTS):
-        raise FormatError(f"{file.name} is a model, not data; on the command line the model comes first")
+        raise FormatError(f"{file.name} is a model, not data; commands that take both name the model first")
 
 
 def detect_format(path: str | os.PathLike[str]) -> DataFormat | None:

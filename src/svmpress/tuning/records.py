@@ -254,7 +254,7 @@ def _refuse_another(have: Mapping[str, Any], want: Mapping[str, Any], path: str 
     if other:
         raise InputError(
             f"{path} belongs to another search ({_NAMES.get(other[0], f'the values of {other[0]}')} differ): "
-            "remove it to begin anew, or name another file"
+            "remove it (--restart) to begin anew, or name another file"
         )
 
 
