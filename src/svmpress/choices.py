@@ -106,19 +106,21 @@ class Search:
         source = self.problem.source
         self.rows: Rows = self.problem.rows if self.problem.rows is not None else source.expansion.vectors
         self.n_outputs = source.expansion.n_outputs
-        self.mask = self._libsvm_mask() if self.problem.layout == "libsvm" else None
+        self.owner, self.mask = self._owned() if self.problem.layout == "libsvm" else (None, None)
         self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
         self.trials = Trials(self.effort)
 
-    def _libsvm_mask(self) -> NDArray[np.bool_] | None:
-        """Return which coefficients a LibSVM file can hold, (m, M), with vectors for each class as the source has."""
+    def _owned(self) -> tuple[NDArray[np.intp] | None, NDArray[np.bool_] | None]:
+        """Return the class of each vector in a LibSVM file, (m,), and which coefficients it can have, (m, M).
+
+        Each class has vectors in proportion to those of the source; two classes need no owners.
+        """
         decoder = self.problem.source.decoder
-        self.owner = np.zeros(self.m, dtype=np.intp)
         if not isinstance(decoder, PairVote | PairDAG) or decoder.n_classes == 2:
-            return None
+            return None, None
         have = np.bincount(owners(self.problem.source.expansion, decoder.n_classes), minlength=decoder.n_classes)
-        self.owner = np.repeat(np.arange(decoder.n_classes), share(self.m, have))
-        return pair_mask(self.owner, decoder.n_classes)
+        owner = np.repeat(np.arange(decoder.n_classes), share(self.m, have))
+        return owner, pair_mask(owner, decoder.n_classes)
 
     def is_small(self) -> bool:
         """Return whether an evaluation is too short for threads."""
@@ -231,7 +233,7 @@ class Search:
         return self._best_finish(scene, judge, *self._best_descent(scene, judge, start, best, setting))
 
     def _starts(self, scene: Scene) -> dict[str, Floats]:
-        if self.mask is not None:
+        if self.owner is not None:
             return starts_by_class(scene, self.owner, of_source=self.example is not None)
         cheap = 20 * self.effort.projection(scene.n, self.n_outputs, Setting()) < _CHEAP_START * self.effort.work
         smaller = None if self.smaller is None else self.smaller.expansion

@@ -30,8 +30,8 @@ _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _CALLS = 4e6
 """Operations that could be done in the time that an evaluation takes to call everything, of however few rows."""
-_WORTH_THREADS = 5e8
-"""Operations of an evaluation from which a second thread pays."""
+_SMALL = 5e8
+"""Operations of an evaluation below which a second thread does not pay."""
 
 
 @dataclass(eq=False)
@@ -123,7 +123,7 @@ class Effort:
 
     def is_small(self, n: int, outputs: int) -> bool:
         """Return whether an evaluation is so short that threads would wait for each other longer than they work."""
-        return self.projection(n, outputs, Setting()) < _WORTH_THREADS
+        return self.projection(n, outputs, Setting()) < _SMALL
 
     def sample(self, n: int, outputs: int, setting: Setting, seed: int, *, copies: bool = True) -> NDArray[np.intp]:
         """Return positions of as many of n rows as one evaluation may cost, at least ten for each unknown of a machine.
