@@ -274,8 +274,20 @@ def test_cells_that_were_not_run_are_listed(records):
     assert "| svmpress | 1, 2 | magic: 93, 233, 465, 930 |" in listed
     assert "| k-means + refit; random + refit | 1, 2 | mnist: all |" in listed
     assert f"not run {len(absent)}." in section(text, "What was run")
+    between = replace(next(iter(records.cells.values())), set="magic", method="cvm", seed=0, size=60, status="done")
+    more = page(replace(some, cells={**some.cells, between.key: between})).replace("\n", " ")
+    lacking = len(not_run(replace(some, cells={**some.cells, between.key: between}))) - len(absent)
+    assert lacking > 0
+    said = (
+        f"not run {len(absent)} at the shares of the tables (1 %, 2 %, 5 %, 10 %, 20 %) and {lacking} at sizes between"
+    )
+    assert said in more
     assert "| mnist |  | not tried |" in section(text, "Where svmpress loses")
     assert not_run(records) == not_run(Records()) == not_run_table(records) == []
+    odd = replace(records.cells["letters", "cvm", 0, 76], size=90)
+    absent = not_run(replace(records, cells={**records.cells, odd.key: odd}))
+    assert ("letters", "auto", 0, 90) in absent
+    assert not any(method.startswith("dlib") for _, method, _, _ in absent)  # not applicable at any size
 
 
 def test_cells_without_a_model_are_listed(records):

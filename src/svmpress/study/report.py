@@ -19,7 +19,7 @@ from svmpress.study.claim import CLAIM, OURS, claim, close, recipe
 from svmpress.study.curves import Curves, Point, at, curves, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
 from svmpress.study.methods import QUICK_ITERATIONS, QUICK_WORK
-from svmpress.study.plan import FULL
+from svmpress.study.plan import FULL, RATIOS, shares
 from svmpress.study.records import DONE, FAILED, SKIPPED, UNFINISHED, Records
 from svmpress.study.tables import (
     accuracy_table,
@@ -130,7 +130,7 @@ def _what_was_run(records: Records) -> list[str]:
         f"{len(records.sets)} data sets, {len(methods) + 1} methods, seeds {', '.join(map(str, seeds))}. "
         f"Models built and measured: {counts[DONE]:,}. Cells without one, listed at the end: not applicable "
         f"{counts[SKIPPED]:,}, not finished in time {counts[UNFINISHED]:,}, failed {counts[FAILED]:,}, not run "
-        f"{len(not_run(records)):,}.",
+        f"{_not_run(records)}.",
         f"Methods: {'; '.join(label(m) for m in (FULL, *methods))}.",
         "Each model is judged on the test rows, which no method sees. (Scores on them were looked at while svmpress "
         "was developed; they are not wholly untouched.) *Same answer* is the share of test rows on which a model "
@@ -174,6 +174,17 @@ def _what_was_run(records: Records) -> list[str]:
         sentences.append(_text(several))
     note = [dmoz_note()] if "ohsumed" in records.sets else []
     return ["## What was run", *sentences, _text(table1(records)), *note]
+
+
+def _not_run(records: Records) -> str:
+    """Return how many cells were not run, those of the tables' shares apart where there are other sizes."""
+    absent = not_run(records)
+    tables = {name: shares(about.vectors, RATIOS) for name, about in records.sets.items()}
+    of_tables = sum(method == FULL or size in tables[name] for name, method, _, size in absent)
+    if of_tables == len(absent):
+        return f"{len(absent):,}"
+    parts = ", ".join(share(ratio) for ratio in RATIOS)
+    return f"{of_tables:,} at the shares of the tables ({parts}) and {len(absent) - of_tables:,} at sizes between them"
 
 
 def _with_what(records: Records) -> str:

@@ -169,13 +169,20 @@ def machines_table(records: Records) -> list[str]:
 
 
 def not_run(records: Records) -> list[Key]:
-    """Return the cells that records know nothing of, though other methods or seeds have their size on their set."""
+    """Return the cells that records know nothing of, though other methods or seeds have their size on their set.
+
+    A method that is not applicable to a set at any size that was tried is not missed at others.
+    """
     methods = [FULL, *methods_of(records, tuple(STYLES))] if records.cells else []
     seeds = sorted({seed for _, _, seed, _ in records.cells})
+    tried = {(c.set, c.method) for c in records.cells.values()}
+    possible = {(c.set, c.method) for c in records.cells.values() if c.status != SKIPPED}
     absent = []
     for name in sets_of(records):
         sizes = sorted({size for of, method, _, size in records.cells if of == name and method != FULL})
         for method in methods:
+            if (name, method) in tried - possible:
+                continue
             for size in [records.sets[name].vectors] if method == FULL else sizes:
                 have = [seed for seed in seeds if (name, method, seed, size) in records.cells]
                 if method in METHODS and not METHODS[method].seeded:
