@@ -107,3 +107,10 @@ def test_a_quick_study_is_refused(accuracy, tmp_path):
     path.write_bytes(to_line(run))
     with pytest.raises(SystemExit, match="no study of whole sets"):
         accuracy.from_study(path)
+
+
+def test_the_committed_page_is_that_of_the_committed_records(monkeypatch):
+    """``python benchmarks/accuracy.py --table`` brings it up to date."""
+    accuracy = loaded("accuracy", monkeypatch)
+    measured = {r["set"]: r for r in accuracy.journal.read(accuracy.TUNING)}
+    assert accuracy.PAGE.read_text(encoding="utf-8") == accuracy.page(accuracy.records(accuracy.RECORDS), measured)
