@@ -45,15 +45,17 @@ def test_it_shows_what_was_given(kind):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (-1, "must be (a positive number|a number of at least 0), not -1"),
-        (float("nan"), "must be (a positive number|a number of at least 0), not nan"),
-        (float("inf"), "must be (a positive number|a number of at least 0), not inf"),
+        (-1, "must be a positive number, not -1"),
+        (float("nan"), "must be a positive number, not nan"),
+        (float("inf"), "must be a positive number, not inf"),
         (True, "must be a number, not True"),
         ("3", "must be a number, not '3'"),
         ([3], r"must be a number, not \[3\]"),
     ],
 )
 def test_what_is_no_budget_is_refused(kind, value, words):
+    if kind == "max_drop":
+        words = words.replace("a positive number", "a number of at least 0")
     with pytest.raises(InputError, match=f"^{kind} {words}$"):
         Budget.of(**{kind: value})
 

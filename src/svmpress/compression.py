@@ -235,8 +235,9 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
         y = y.reshape(n, -1) if y.shape[:1] == (n,) else y
         if y.shape != (n, source.n_outputs):
             raise InputError(f"y must be {n} values for {n} rows, not an array of shape {y.shape}")
-        if not np.isfinite(y).all():
-            raise InputError(f"y holds NaN or an infinite value at row {int(np.argmin(np.isfinite(y).all(axis=1)))}")
+        finite = np.isfinite(y).all(axis=1)
+        if not finite.all():
+            raise InputError(f"y holds NaN or an infinite value at row {int(np.argmin(finite))}")
         return y
     if y.shape != (n,):
         raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")

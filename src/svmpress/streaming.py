@@ -255,14 +255,14 @@ def evaluate_file(
     if regression and model.n_outputs > 1:
         raise InputError(f"the model answers with {model.n_outputs} numbers a row, and data files have one label")
     own, other, same = _Tally(regression), _Tally(regression), _Tally(regression)
-    known = set() if model.classes_ is None else {*data.labels_like(model.classes_, model.classes_).tolist()}
+    known = None if model.classes_ is None else data.labels_like(model.classes_, model.classes_)
     seconds, other_seconds, unknown = 0.0, 0.0, 0
     options = options or read_options(model)
     for part in predict_file(model, path, options, stage="evaluating", progress=progress):
         truth = None
         if part.block.y is not None:
             truth = data.labels_like(part.block.y, model.classes_, part.block.first_row)
-            unknown += 0 if regression else sum(label not in known for label in truth.tolist())
+            unknown += 0 if known is None else int(np.sum(~np.isin(truth, known)))
             if unknown and model.task == "outlier":
                 raise InputError("the labels of a one-class model are 1 (inlier) and -1, and there are others")
         elif reference is None:

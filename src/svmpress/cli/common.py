@@ -352,13 +352,13 @@ def refuse_obstacles(model: Any, path: str, format: str) -> None:
         raise InputError(f"cannot write {path} as {format}: {'; '.join(found)}")
 
 
-def refuse_text_labels(y: Any, task: str, path: str, format: str) -> None:
+def refuse_labels(y: Any, task: str, path: str, format: str) -> None:
     """Raise an error, before training, if a format cannot hold the labels of classes."""
-    if format == "libsvm" and task == "classification" and y is not None and y.dtype.kind not in "iufb":
-        raise InputError(
-            f"cannot write {path} as libsvm: LibSVM's class labels are integers, not text; write a .svmpress file, or "
-            "encode them as numbers"
-        )
+    from svmpress.formats import libsvm
+
+    found = libsvm.label_obstacles(y) if format == "libsvm" and task == "classification" else []
+    if found:
+        raise InputError(f"cannot write {path} as {format}: {found[0]}")
 
 
 def copies_remark(model: Any, format: str) -> str | None:

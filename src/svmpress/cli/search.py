@@ -22,10 +22,10 @@ from svmpress.cli.common import (
     destination,
     layout_of,
     number_of_bytes,
+    refuse_labels,
     refuse_obstacles,
     refuse_same_file,
     refuse_shared_outputs,
-    refuse_text_labels,
     refuse_unwritable,
     remark,
     seconds,
@@ -151,7 +151,7 @@ def run(args: argparse.Namespace) -> Report:
         outlier = args.task == "outlier"
         options = ReadOptions(labels=None if outlier else True, default_split="train")
         rows = data.read(args.data, options, progress=progress, **data_choices(args))
-        refuse_text_labels(rows.y, args.task, args.output, form)
+        refuse_labels(rows.y, args.task, args.output, form)
         X, y, estimator, space = _estimator(args, rows)
         result = search(
             X,

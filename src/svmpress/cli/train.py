@@ -14,7 +14,7 @@ from svmpress.cli.common import (
     bars,
     data_choices,
     destination,
-    refuse_text_labels,
+    refuse_labels,
     svm_choices,
     table,
 )
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> Report:
     with bars(args) as progress:
         options = data.ReadOptions(labels=None if args.task == "outlier" else True, default_split="train")
         rows = data.read(args.data, options, progress=progress, **data_choices(args))
-        refuse_text_labels(rows.y, args.task, args.output, form)
+        refuse_labels(rows.y, args.task, args.output, form)
         result = train(
             rows.X,
             rows.y,

@@ -136,13 +136,18 @@ def obstacles(model: KernelModel) -> list[str]:
     return found + _probability_obstacles(model)
 
 
-def _class_obstacles(model: KernelModel) -> list[str]:
-    found = []
-    labels = np.asarray(model.classes_)
+def label_obstacles(labels: NDArray[Any]) -> list[str]:
+    """Return why a LibSVM file cannot hold these labels of classes; empty when it can."""
     if labels.dtype.kind not in "iufb":
-        found.append("LibSVM's class labels are integers, not text: encode them as numbers before training")
-    elif not ((labels == np.floor(labels)) & (np.abs(labels.astype(np.float64)) < 2**31)).all():
-        found.append("LibSVM's class labels are 32-bit integers")
+        return ["LibSVM's class labels are integers, not text: encode them as numbers before training"]
+    if not ((labels == np.floor(labels)) & (np.abs(labels.astype(np.float64)) < 2**31)).all():
+        return ["LibSVM's class labels are 32-bit integers"]
+    return []
+
+
+def _class_obstacles(model: KernelModel) -> list[str]:
+    labels = np.asarray(model.classes_)
+    found = label_obstacles(labels)
     if labels.size > 2:
         if isinstance(model.decoder, PairDAG):
             found.append("LibSVM decides by votes, not by a DAG: use model.with_decoder(PairVote(...))")

@@ -137,11 +137,10 @@ def reduced_svm(
     if Y.shape[0] != X.shape[0] or not np.isin(Y, (-1.0, 0.0, 1.0)).all():
         raise InputError(f"Y must hold -1, 0 or +1 for each of {X.shape[0]} rows")
     path = _Path(kernel, X, Y, C, pool, fresh, np.random.default_rng(seed), max_bytes)
-    last = 0
     for size in sizes:
         while path.size < size and path.grow():
-            if path.size >= growth * last:
-                last = path.optimise()
+            if path.size >= growth * path.optimised:
+                path.optimise()
             if progress is not None:
                 progress(path.size, sizes[-1])
         yield path.read()
@@ -174,7 +173,7 @@ class _Path:
         self.intercept = Y.sum(axis=0) / np.maximum(np.abs(Y).sum(axis=0), 1)
         self._set_outputs(np.tile(self.intercept, (n, 1)))
         self.objective = [self._loss()]
-        self.optimal = False
+        self.optimised = 0  # the size when that was last done
         self.pool: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self.columns = np.empty((n, 0))
         self.reserve, self.reserve_columns = self.pool, self.columns
@@ -188,7 +187,7 @@ class _Path:
         """Return the machines at their optimum, and go on as if nobody had looked: a path has its own schedule."""
         basis, objective = np.array(self.basis, dtype=np.intp), np.array(self.objective)
         coef, intercept = self.coef, self.intercept
-        if self.basis and not self.optimal and (fit := self._better()) is not None:
+        if self.size > self.optimised and (fit := self._better()) is not None:
             coef, intercept, objective[-1] = fit.coef, fit.intercept, np.sum(fit.objective)
         return ReducedFit(basis, coef, intercept, objective)
 
@@ -300,19 +299,17 @@ class _Path:
         self.coef = np.concatenate([self.coef, t[None, :]])
         self._set_outputs(self.F + self.columns[:, candidate, None] * t)
         self.objective.append(self.objective[-1] - decrease)
-        self.optimal = False
 
     # -- re-optimisation ----------------------------------------------------------------------------------
 
-    def optimise(self) -> int:
-        """Re-optimise all coefficients and intercepts; return the size of the basis."""
+    def optimise(self) -> None:
+        """Re-optimise all coefficients and intercepts."""
         if (fit := self._better()) is not None:
             self.coef, self.intercept = fit.coef, fit.intercept
             self.objective[-1] = float(np.sum(fit.objective))
             f = KernelExpansion(self.kernel, arrays.take(self.X, np.array(self.basis)), self.coef, self.intercept)
             self._set_outputs(np.asarray(f.decision_values(self.X, self.max_bytes), dtype=np.float64))
-        self.optimal = True
-        return self.size
+        self.optimised = self.size
 
     def _better(self) -> HingeFit | None:
         """Return the machines at their optimum; None if rounding leaves nothing to gain."""

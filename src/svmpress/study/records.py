@@ -261,22 +261,18 @@ def merged(journals: Iterable[Sequence[Record]]) -> list[Record]:
     """
     everything = [record for journal in journals for record in journal]
     sets: dict[str, SetRecord] = {}
-    last: dict[Key, int] = {}
-    for i, record in enumerate(everything):
-        if isinstance(record, SetRecord):
-            before = sets.setdefault(record.name, record)
-            if not (record.same_data(before) and record.same_teacher(before)):
-                raise InputError(f"the journals have different rows or SVMs under the name {record.name}")
-        elif isinstance(record, Cell):
-            known = everything[last[record.key]] if record.key in last else None
-            if record.status == DONE or not isinstance(known, Cell) or known.status != DONE:
-                last[record.key] = i
+    for about in everything:
+        if isinstance(about, SetRecord):
+            before = sets.setdefault(about.name, about)
+            if not (about.same_data(before) and about.same_teacher(before)):
+                raise InputError(f"the journals have different rows or SVMs under the name {about.name}")
+    cells = Records.of(everything).cells
     kept: list[Record] = list(sets.values())
     run = said = None
-    for i, record in enumerate(everything):
+    for record in everything:
         if isinstance(record, RunRecord):
             run = record
-        elif isinstance(record, Cell) and last[record.key] == i:
+        elif isinstance(record, Cell) and cells[record.key] is record:
             if run is not None and run is not said:
                 kept.append(said := run)
             kept.append(record)

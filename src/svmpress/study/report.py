@@ -17,7 +17,7 @@ from math import inf
 
 from svmpress.study.claim import CLAIM, OURS, claim, close, recipe
 from svmpress.study.curves import Curves, Point, at, curves, methods_of, sets_of
-from svmpress.study.figures import STYLES, label
+from svmpress.study.figures import CLOSE_UP, STYLES, label
 from svmpress.study.methods import QUICK_ITERATIONS, QUICK_WORK
 from svmpress.study.plan import FULL, RATIOS, shares
 from svmpress.study.records import DONE, FAILED, SKIPPED, UNFINISHED, Records
@@ -41,7 +41,7 @@ AHEAD = 0.002
 _SAME_PROGRAM = (FULL, OURS, "auto-libsvm", "dlib-pair")
 """Not peers of svmpress."""
 _WIDTH = 120
-_CUT = "What is more than 25 points below the full SVM is cut off. "
+_CUT = f"What is more than {100 * CLOSE_UP:g} points below the full SVM is cut off. "
 
 Cost = Callable[[Point], float]
 """What a model costs."""

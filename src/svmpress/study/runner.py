@@ -327,16 +327,18 @@ class Run:
     def _check_data(self, about: SetRecord) -> None:
         """Refuse to put cells of other rows, or of another teacher, beside those that are there."""
         before = self.known.sets.get(about.name)
-        if before is not None and about.same_data(before) and not about.same_teacher(before):
+        if before is None:
+            return
+        if not about.same_data(before):
+            raise InputError(
+                f"{self.journal.path} has records of the set {about.name} with other rows or labels than those that "
+                "it has now: choose another --out"
+            )
+        if not about.same_teacher(before):
             teachers = " and ".join(f"{s.vectors:,} vectors, C = {s.C:g}, gamma = {s.gamma:g}" for s in (before, about))
             raise InputError(
                 f"{self.journal.path} has records of another SVM on {about.name} than the present one ({teachers}): "
                 "choose another --out"
-            )
-        if before is not None and not about.same_data(before):
-            raise InputError(
-                f"{self.journal.path} has records of the set {about.name} with other rows or labels than those that "
-                "it has now: choose another --out"
             )
 
     def _teacher_failed(self, name: str, kind: str, content: Any, worker: _Worker) -> Exception:
