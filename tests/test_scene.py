@@ -11,7 +11,7 @@ import svmpress
 from problems import problem_of
 from svmpress import arrays
 from svmpress.decoders import Argmax
-from svmpress.scene import Finish, Scene, Setting
+from svmpress.scene import Finish, Guard, Scene, Setting
 
 
 def scene_of(estimator, X, y=None) -> Scene:
@@ -74,12 +74,22 @@ def test_guards_are_rows_with_the_values_of_the_source(rng, form):
     X = rng.standard_normal((60, 3))
     svr = SVR().fit(X, X[:, 0])
     scene, V = scene_of(svr, form(X)), rng.standard_normal((5, 3)) + 4
-    guarded = scene.guarded(V)
+    guard = Guard.of(scene)
+    guarded = guard.over(scene, V)
     assert guarded.n == 65
     np.testing.assert_array_equal(arrays.dense(guarded.X)[60:], V)
     np.testing.assert_allclose(guarded.targets[60:, 0], svr.predict(V), rtol=1e-12)
     fit = guarded.project(V, scene.problem.source.kernel, Setting(), 3, "test", None)
     assert np.isfinite(fit.coef).all()
+    again = guard.over(scene, V + 1)  # places that vectors have left stay under guard
+    np.testing.assert_array_equal(arrays.dense(again.X)[60:], np.concatenate([V, V + 1]))
+
+
+def test_classifiers_and_kernels_that_are_not_local_have_no_guard(rng, three):
+    X, y = three
+    classifier, line = scene_of(SVC().fit(X, y), X, y), scene_of(SVR(kernel="linear").fit(X, X[:, 0]), X)
+    for scene in (classifier, line):
+        assert Guard.of(scene).over(scene, X[:3]) is scene
 
 
 @pytest.mark.parametrize("seed", [1, 3])

@@ -34,7 +34,7 @@ from svmpress.cores import one_blas_thread
 from svmpress.errors import InputError
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined
-from svmpress.scene import Scene
+from svmpress.scene import Guard, Scene
 
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
@@ -88,36 +88,33 @@ def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:
     left = search.effort.left  # what the search did not need goes into the descent
     part = 0.75 if scene is not whole or search.mask is None else 1.0  # which is slow under a mask
     steps = search.trials.steps(part * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
-    fit = _descend(search, scene, choice, steps)
+    fit, guard = _descend(search, scene, choice, steps)
     if scene is not whole:
         last = search.trials.steps(0.25 * left, whole, setting, 3, 100)
-        fit = search.trials.project(whole, fit.vectors, fit.kernel, setting, last, "all rows")
+        watched = guard.over(whole, fit.vectors)
+        fit = search.trials.project(watched, fit.vectors, fit.kernel, setting, last, "all rows")
         search.trace["all rows"] = fit.trace
-    last_scene = whole.guarded(fit.vectors) if _needs_guard(whole) else whole
-    if last_scene is not whole or choice.ridge is not None:
+    if guard.is_needed or choice.ridge is not None:
         last_setting = replace(setting, ridge=choice.ridge or setting.ridge)
-        fit = search.trials.project(last_scene, fit.vectors, fit.kernel, last_setting, 0, "last solve")
+        watched = guard.over(whole, fit.vectors)
+        fit = search.trials.project(watched, fit.vectors, fit.kernel, last_setting, 0, "last solve")
     if choice.finish is not None:
         fit = search.trials.finish(whole, choice.finish, fit, setting, choice.finish_steps)
         search.trace["finish"] = fit.trace
     return fit, whole
 
 
-def _needs_guard(scene: Scene) -> bool:
-    """Return whether values count, and a vector far from all rows can hide in a local kernel."""
-    return scene.n_classes == 1 and scene.problem.source.kernel.width_matters
-
-
-def _descend(search: Search, scene: Scene, choice: Choice, steps: int) -> Refined:
+def _descend(search: Search, scene: Scene, choice: Choice, steps: int) -> tuple[Refined, Guard]:
     """Move the vectors; those of a regressor under guard, which follows them."""
-    if not _needs_guard(scene):
+    guard = Guard.of(scene)
+    if not guard.is_needed:
         fit = search.trials.project(scene, choice.vectors, choice.kernel, choice.setting, steps, "descent")
         search.trace["descent"] = fit.trace
-        return fit
+        return fit, guard
     V, kernel = choice.vectors, choice.kernel
     for turn in range(_GUARDED_TURNS):
-        scene = scene.guarded(V)
-        fit = search.trials.project(scene, V, kernel, choice.setting, -(-steps // _GUARDED_TURNS), "descent")
+        each = -(-steps // _GUARDED_TURNS)
+        fit = search.trials.project(guard.over(scene, V), V, kernel, choice.setting, each, "descent")
         V, kernel = fit.vectors, fit.kernel
         search.trace[f"descent, turn {turn + 1}"] = fit.trace
-    return fit
+    return fit, guard

@@ -6,7 +6,7 @@ how :class:`ProjectedError` wants its groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -157,12 +157,8 @@ class Scene:
         placed = (self.placed[0], self.problem.backend.asarray(targets))
         return replace(self, decoder=decoder, targets=targets, placed=placed, copies=False)
 
-    def guarded(self, V: Floats) -> Scene:
-        """Return the scene of a regressor with vectors V (m, d) as further rows.
-
-        A vector where there are no rows may carry any coefficient: the error hardly changes, and one row that comes to
-        lie there later gets a value from nowhere. The teacher knows the value there, so it is asked.
-        """
+    def with_rows(self, V: Floats) -> Scene:
+        """Return the scene of a regressor with further rows V (k, d), and what the teacher says there."""
         here = self.problem.source.expansion.decision_values(V, self.problem.max_bytes)
         X, F = arrays.stacked(self.X, V), np.concatenate([self.targets, np.asarray(here, dtype=np.float64)])
         classes = np.concatenate([self.classes, np.zeros(len(V), dtype=np.intp)])
@@ -226,6 +222,37 @@ class Scene:
             max_iter=steps,
             progress=self.problem.stage(stage),
         )
+
+
+@dataclass(eq=False)
+class Guard:
+    """Where the vectors of a regressor have been: rows to ask the teacher about, besides those that are given.
+
+    In a local kernel, a vector where there are no rows may carry any coefficient: the error hardly changes, and a row
+    that comes to lie there later gets a value from nowhere. The teacher knows the value there. All places stay under
+    guard, not only the last ones: a vector may come back, or another may follow it.
+
+    Parameters
+    ----------
+    is_needed : bool
+        Not by classifiers, whose values need only have the right sign or order, nor by kernels that are not local.
+    places : list of (m, d)
+    """
+
+    is_needed: bool
+    places: list[Floats] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, scene: Scene) -> Guard:
+        """Return a guard for a descent in a scene."""
+        return cls(scene.n_classes == 1 and scene.problem.source.kernel.width_matters)
+
+    def over(self, scene: Scene, V: Floats) -> Scene:
+        """Return a scene with vectors V (m, d), and all that have come by before, as further rows."""
+        if not self.is_needed:
+            return scene
+        self.places.append(V)
+        return scene.with_rows(np.concatenate(self.places))
 
 
 def _placed(problem: Problem, X: Rows, F: Floats) -> tuple[Array, Array]:

@@ -46,12 +46,9 @@ class DlibReduce:
     ----------
     eps : float
         When its L-BFGS stops; dlib's own default.
-    max_vectors : int
-        Sizes beyond are not tried: its time grows with the square of the size and cannot be cut short.
     """
 
     eps: float = 1e-3
-    max_vectors: int = 500
     name: str = "dlib"
     label: str = "dlib reduce"
     grows: bool = False
@@ -63,8 +60,6 @@ class DlibReduce:
         df = train(task)
         X = arrays.take(task.X, np.random.default_rng(seed).permutation(task.X.shape[0]))
         for size in sizes:
-            if size > self.max_vectors:
-                raise NotApplicable(f"dlib's reduce takes too long for more than {self.max_vectors} vectors")
             start = time.perf_counter()
             small = dlib.reduce(df, np.ascontiguousarray(X, dtype=np.float64), size, self.eps)
             seconds = time.perf_counter() - start
