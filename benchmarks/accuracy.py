@@ -176,10 +176,13 @@ def vectors_of(args: argparse.Namespace, name: str) -> int:
 
 def records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, the last one of each cell."""
-    last = {}
-    for r in journal.read(path):
-        last[tuple(r[k] for k in KEY)] = r
-    return list(last.values())
+    return list({tuple(r[k] for k in KEY): r for r in journal.read(path)}.values())
+
+
+def timed(path: Path) -> list[dict[str, Any]]:
+    """Return the last record of each cell and revision whose seconds count, in the order of the file."""
+    here = (r for r in journal.read(path) if not r.get("elsewhere"))
+    return list({(*(r[k] for k in KEY), r["code"]): r for r in here}.values())
 
 
 def main() -> None:
@@ -214,9 +217,13 @@ def main() -> None:
         if args.data is None:
             parser.error("--data names the folder with the NPZ files")
         measure(args)
-    found = records(RECORDS)
-    print(table(found))
-    PAGE.write_text(page(found, {r["set"]: r for r in journal.read(TUNING)}))
+    print(table(records(RECORDS)))
+    PAGE.write_text(present_page())
+
+
+def present_page() -> str:
+    """Return the page of the records as they are."""
+    return page(records(RECORDS), timed(RECORDS), {r["set"]: r for r in journal.read(TUNING)})
 
 
 if __name__ == "__main__":

@@ -25,10 +25,12 @@ BUSY = 1.5
 """Load of the machine from which on it was not left alone."""
 
 Records = list[dict[str, Any]]
+Groups = dict[tuple[str, float, str, str], Records]
+"""By set, ratio, layout and what was given."""
 
 
-def _groups(records: Records) -> dict[tuple[str, float, str, str], Records]:
-    groups: dict[tuple[str, float, str, str], Records] = defaultdict(list)
+def _groups(records: Records) -> Groups:
+    groups: Groups = defaultdict(list)
     for r in records:
         groups[r["set"], r["ratio"], r["layout"], r["given"]].append(r)
     return groups
@@ -52,7 +54,7 @@ def _against(group: Records, target: float | None) -> str:
     return f"{lost:+.2f}" + ("" if target is None else f" ({target:+.1f}{' met' if round(lost, 2) <= target else ''})")
 
 
-def _loss_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]:
+def _loss_table(groups: Groups) -> list[str]:
     ratios = sorted({key[1] for key in groups})
     lines = [_row(["set", "full", *(f"{100 * r:g} %" for r in ratios)]), "|---" * (len(ratios) + 2) + "|"]
     for name, targets in TARGETS.items():
@@ -69,7 +71,7 @@ def _loss_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]
     return lines
 
 
-def _other_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str]:
+def _other_table(groups: Groups) -> list[str]:
     lines = [_row(["set", "rows and labels", "LibSVM layout", "model alone"]), "|---|---|---|---|"]
     for name in TARGETS:
         keys = [(name, 0.1, "shared", "rows"), (name, 0.1, "libsvm", "rows"), (name, 0.1, "shared", "nothing")]
@@ -80,27 +82,39 @@ def _other_table(groups: dict[tuple[str, float, str, str], Records]) -> list[str
     return lines
 
 
-def _cost_table(groups: dict[tuple[str, float, str, str], Records], measured: Tuning) -> list[str]:
-    heads = ["set", "share", "vectors", "outputs", "agreement", "seconds", "tuning the source", "peak MB"]
-    heads += ["seeds", "revision"]
+def _timed_last(group: Records) -> Records:
+    """Return the cells that the last revision timed."""
+    return [r for r in group if r["code"] == group[-1]["code"]]
+
+
+def _cost_table(
+    groups: Groups,
+    timings: Groups,
+    tuned: Tuning,
+) -> list[str]:
+    heads = ["set", "share", "vectors", "outputs", "agreement", "seeds", "revision", "seconds", "tuning the source"]
+    heads += ["peak MB", "timed"]
     lines = [_row(heads), "|---" * len(heads) + "|"]
     for (name, ratio, layout, given), group in sorted(
         groups.items(), key=lambda g: (list(TARGETS).index(g[0][0]), g[0])
     ):
         if layout == "shared" and given == "rows":
-            timed = [r for r in group if not r.get("elsewhere")]
+            timed = _timed_last(timings.get((name, ratio, layout, given), []))
             tuning = f"~{TUNING * _mean(timed or group, 'train_seconds'):.0f}"
-            if name in measured:
-                took, load = measured[name]["seconds"], measured[name]["load"]
+            if name in tuned:
+                took, load = tuned[name]["seconds"], tuned[name]["load"]
                 tuning = f"{took:.{0 if took > 10 else 1}f}{' (busy)' if load > BUSY else ''}"
             cells = [name, f"{100 * ratio:g} %", f"{group[0]['vectors']} of {group[0]['vectors_full']}"]
             cells += [
-                "/".join(str(o) for o in sorted({r["outputs"] for r in group if "outputs" in r})),
+                "/".join(str(o) for o in sorted({r["outputs"] for r in (*group, *timed) if "outputs" in r})),
                 f"{_mean(group, 'agreement'):.4f}",
+                str(len(group)),
+                ", ".join(sorted({r["code"] for r in group})),
+                f"{_mean(timed, 'compress_seconds'):.1f}" if timed else "",
+                tuning,
+                f"{max(r['peak_memory_mb'] for r in timed)}" if timed else "",
+                f"{timed[0]['code']}, {len(timed)} seed{'s' * (len(timed) > 1)}" if timed else "",
             ]
-            seconds = f"{_mean(timed, 'compress_seconds'):.1f}" if timed else ""
-            cells += [seconds, tuning, f"{max(r['peak_memory_mb'] for r in timed)}" if timed else "", str(len(group))]
-            cells.append(", ".join(sorted({r["code"] for r in group})))
             lines.append(_row(cells))
     return lines
 
@@ -110,10 +124,14 @@ def table(records: Records) -> str:
     return "\n".join(_loss_table(_groups(records)))
 
 
-def page(records: Records, measured: Tuning) -> str:
-    """Return ``docs/accuracy.md``, from the records and the seconds of tuning."""
+def page(records: Records, timed: Records, tuned: Tuning) -> str:
+    """Return ``docs/accuracy.md``.
+
+    ``records`` are the last ones of each cell, ``timed`` the last ones that ran on a quiet machine, in the order in
+    which they were made, and ``tuned`` has the seconds of tuning.
+    """
     groups = _groups(records)
-    threads = sorted({r["threads"] for r in records if not r.get("elsewhere")})
+    threads = sorted({r["threads"] for r in timed})
     return "\n".join(
         [
             "# Accuracy",
@@ -137,11 +155,12 @@ def page(records: Records, measured: Tuning) -> str:
             "takes for 9 cells and 3 folds with its other arguments left alone (`benchmarks/tuning.py`, same machine;",
             "with ~: not measured, but estimated as 27 trainings on two thirds of the rows, in a time that grows with",
             "the square of their number, without scoring; *busy*: another process ran beside it).",
-            "Peak memory is that of the whole process, data and source included. Seconds and memory are of the cells",
-            "that ran on one quiet machine; of the others, from a loaded one (in part from `svmpress study`, whose",
-            "models are the same compressions), only scores are used.",
+            "Peak memory is that of the whole process, data and source included. Seconds and memory are of cells that",
+            "ran on a quiet machine, of the last revision of which there are any (*timed*). Scores are of the last",
+            "revision (*revision*), wherever it ran: in part within `svmpress study`, whose models are the same",
+            "compressions, beside others and on a GPU.",
             "",
-            *_cost_table(groups, measured),
+            *_cost_table(groups, _groups(timed), tuned),
             "",
             "Cells of different revisions are of different code: compare them with care. Revisions in all: "
             f"{', '.join(sorted({r['code'] for r in records}))}.",

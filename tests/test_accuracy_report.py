@@ -65,15 +65,24 @@ def test_a_set_without_records_has_no_row(report):
 
 def test_the_page_knows_layouts_and_what_was_given(report):
     at = {"ratio": 0.1, "set": "letters"}
-    page = report.page([cell(0.08, **at), cell(0.7, layout="libsvm", **at), cell(1.0, given="nothing", **at)], {})
+    page = report.page([cell(0.08, **at), cell(0.7, layout="libsvm", **at), cell(1.0, given="nothing", **at)], [], {})
     assert "| letters | +0.08 (+0.1 met) | +0.70 (+0.5) | +1.00 (+1.1 met) |" in page
 
 
-def test_seconds_of_a_loaded_machine_are_not_shown(report):
-    slow = cell(0.0, 1, elsewhere=True, compress_seconds=900.0, peak_memory_mb=9000)
-    row = next(line for line in report.page([cell(0.0), slow], {}).splitlines() if line.startswith("| magic | 1 %"))
-    assert "| 20.0 |" in row
-    assert "| 300 | 2 |" in row, "memory of one, seeds of both"
+def test_seconds_and_scores_may_be_of_different_revisions(report):
+    slow = cell(0.5, elsewhere=True, compress_seconds=900.0, peak_memory_mb=9000, code="new")
+    quiet = [cell(9.0, code="old", compress_seconds=70.0), cell(9.0, code="now"), cell(9.0, 1, code="now")]
+    text = report.page([slow], quiet, {})
+    assert "| magic | 87.00 | +0.50 (+0.0) |" in text
+    row = next(line for line in text.splitlines() if line.startswith("| magic | 1 %"))
+    assert row == "| magic | 1 % | 47 of 4652 | 1 | 0.9700 | 1 | new | 20.0 | ~72 | 300 | now, 2 seeds |"
+
+
+def test_a_loaded_machine_times_nothing(accuracy):
+    accuracy.journal.append(accuracy.RECORDS, cell(0.0, code="quiet"))
+    accuracy.journal.append(accuracy.RECORDS, cell(0.0, code="busy", elsewhere=True))
+    assert [r["code"] for r in accuracy.records(accuracy.RECORDS)] == ["busy"]
+    assert [r["code"] for r in accuracy.timed(accuracy.RECORDS)] == ["quiet"]
 
 
 def test_a_study_is_taken_over_once(accuracy, study, monkeypatch, capsys):
@@ -112,5 +121,4 @@ def test_a_quick_study_is_refused(accuracy, tmp_path):
 def test_the_committed_page_is_that_of_the_committed_records(monkeypatch):
     """``python benchmarks/accuracy.py --table`` brings it up to date."""
     accuracy = loaded("accuracy", monkeypatch)
-    measured = {r["set"]: r for r in accuracy.journal.read(accuracy.TUNING)}
-    assert accuracy.PAGE.read_text(encoding="utf-8") == accuracy.page(accuracy.records(accuracy.RECORDS), measured)
+    assert accuracy.PAGE.read_text(encoding="utf-8") == accuracy.present_page()
