@@ -87,6 +87,11 @@ def _timed_last(group: Records) -> Records:
     return [r for r in group if r["code"] == group[-1]["code"]]
 
 
+def _trained(name: str, *of: Groups) -> float:
+    """Return the shortest training of a set's source: what took longer was disturbed."""
+    return min(r["train_seconds"] for groups in of for key, group in groups.items() if key[0] == name for r in group)
+
+
 def _cost_table(
     groups: Groups,
     timings: Groups,
@@ -100,7 +105,7 @@ def _cost_table(
     ):
         if layout == "shared" and given == "rows":
             timed = _timed_last(timings.get((name, ratio, layout, given), []))
-            tuning = f"~{TUNING * _mean(timed or group, 'train_seconds'):.0f}"
+            tuning = f"~{TUNING * _trained(name, groups, timings):.0f}"
             if name in tuned:
                 took, load = tuned[name]["seconds"], tuned[name]["load"]
                 tuning = f"{took:.{0 if took > 10 else 1}f}{' (busy)' if load > BUSY else ''}"
@@ -152,9 +157,10 @@ def page(records: Records, timed: Records, tuned: Tuning) -> str:
             "",
             "What it took. Seconds are wall-clock on "
             f"{'/'.join(str(t) for t in threads)} threads; *tuning the source* is what scikit-learn's `GridSearchCV`",
-            "takes for 9 cells and 3 folds with its other arguments left alone (`benchmarks/tuning.py`, same machine;",
-            "with ~: not measured, but estimated as 27 trainings on two thirds of the rows, in a time that grows with",
-            "the square of their number, without scoring; *busy*: another process ran beside it).",
+            "takes for 9 cells and 3 folds with its other arguments left alone (`benchmarks/tuning.py`, on a machine",
+            "of the same kind; with ~: not measured, but estimated as 27 trainings on two thirds of the rows, in a",
+            "time that grows with the square of their number, without scoring, from the shortest training that was",
+            "recorded; *busy*: another process ran beside it).",
             "Peak memory is that of the whole process, data and source included. Seconds and memory are of cells that",
             "ran on a quiet machine, of the last revision of which there are any (*timed*). Scores are of the last",
             "revision (*revision*), wherever it ran: in part within `svmpress study`, whose models are the same",

@@ -71,7 +71,8 @@ def test_the_page_knows_layouts_and_what_was_given(report):
 
 def test_seconds_and_scores_may_be_of_different_revisions(report):
     slow = cell(0.5, elsewhere=True, compress_seconds=900.0, peak_memory_mb=9000, code="new")
-    quiet = [cell(9.0, code="old", compress_seconds=70.0), cell(9.0, code="now"), cell(9.0, 1, code="now")]
+    quiet = [cell(9.0, code="old", compress_seconds=70.0), cell(9.0, code="now")]
+    quiet.append(cell(9.0, 1, code="now", train_seconds=60.0))  # disturbed
     text = report.page([slow], quiet, {})
     assert "| magic | 87.00 | +0.50 (+0.0) |" in text
     row = next(line for line in text.splitlines() if line.startswith("| magic | 1 %"))
