@@ -362,8 +362,6 @@ def test_dlib_says_what_it_cannot_do(dlib, three, flat, sparse_three):
     for name in ("dlib", "dlib-pair"):
         with pytest.raises(NotApplicable, match="two classes only"):
             answers(METHODS[name], three)
-    with pytest.raises(NotApplicable, match="more than 500 vectors"):
-        answers(METHODS["dlib"], flat, [501])
     csr = Task("s", sparse.csr_array(flat.X), flat.y, flat.X_test, flat.y_test, flat.teacher, C, GAMMA, 0.0)
     with pytest.raises(NotApplicable, match="dense rows"):
         answers(METHODS["dlib"], csr)
