@@ -185,6 +185,11 @@ def timed(path: Path) -> list[dict[str, Any]]:
     return list({(*(r[k] for k in KEY), r["code"]): r for r in here}.values())
 
 
+def present_page() -> str:
+    """Return the page of the records as they are."""
+    return page(records(RECORDS), timed(RECORDS), {r["set"]: r for r in journal.read(TUNING)})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with the NPZ files")
@@ -219,11 +224,6 @@ def main() -> None:
         measure(args)
     print(table(records(RECORDS)))
     PAGE.write_text(present_page())
-
-
-def present_page() -> str:
-    """Return the page of the records as they are."""
-    return page(records(RECORDS), timed(RECORDS), {r["set"]: r for r in journal.read(TUNING)})
 
 
 if __name__ == "__main__":

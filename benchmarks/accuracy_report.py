@@ -92,11 +92,7 @@ def _trained(name: str, *of: Groups) -> float:
     return min(r["train_seconds"] for groups in of for key, group in groups.items() if key[0] == name for r in group)
 
 
-def _cost_table(
-    groups: Groups,
-    timings: Groups,
-    tuned: Tuning,
-) -> list[str]:
+def _cost_table(groups: Groups, timings: Groups, tuned: Tuning) -> list[str]:
     heads = ["set", "share", "vectors", "outputs", "agreement", "seeds", "revision", "seconds", "tuning the source"]
     heads += ["peak MB", "timed"]
     lines = [_row(heads), "|---" * len(heads) + "|"]

@@ -88,7 +88,8 @@ def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:
     left = search.effort.left  # what the search did not need goes into the descent
     part = 0.75 if scene is not whole or search.mask is None else 1.0  # which is slow under a mask
     steps = search.trials.steps(part * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
-    fit, guard = _descend(search, scene, choice, steps)
+    guard = Guard.of(whole)
+    fit = _descend(search, scene, choice, steps, guard)
     if scene is not whole:
         last = search.trials.steps(0.25 * left, whole, setting, 3, 100)
         watched = guard.over(whole, fit.vectors)
@@ -104,17 +105,15 @@ def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:
     return fit, whole
 
 
-def _descend(search: Search, scene: Scene, choice: Choice, steps: int) -> tuple[Refined, Guard]:
+def _descend(search: Search, scene: Scene, choice: Choice, steps: int, guard: Guard) -> Refined:
     """Move the vectors; those of a regressor under guard, which follows them."""
-    guard = Guard.of(scene)
     if not guard.is_needed:
         fit = search.trials.project(scene, choice.vectors, choice.kernel, choice.setting, steps, "descent")
         search.trace["descent"] = fit.trace
-        return fit, guard
-    V, kernel = choice.vectors, choice.kernel
+        return fit
+    V, kernel, each = choice.vectors, choice.kernel, -(-steps // _GUARDED_TURNS)
     for turn in range(_GUARDED_TURNS):
-        each = -(-steps // _GUARDED_TURNS)
         fit = search.trials.project(guard.over(scene, V), V, kernel, choice.setting, each, "descent")
         V, kernel = fit.vectors, fit.kernel
         search.trace[f"descent, turn {turn + 1}"] = fit.trace
-    return fit, guard
+    return fit

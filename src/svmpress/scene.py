@@ -157,10 +157,9 @@ class Scene:
         placed = (self.placed[0], self.problem.backend.asarray(targets))
         return replace(self, decoder=decoder, targets=targets, placed=placed, copies=False)
 
-    def with_rows(self, V: Floats) -> Scene:
-        """Return the scene of a regressor with further rows V (k, d), and what the teacher says there."""
-        here = self.problem.source.expansion.decision_values(V, self.problem.max_bytes)
-        X, F = arrays.stacked(self.X, V), np.concatenate([self.targets, np.asarray(here, dtype=np.float64)])
+    def with_rows(self, V: Floats, values: Floats) -> Scene:
+        """Return the scene of a regressor with further rows V (k, d) and their values (k, M)."""
+        X, F = arrays.stacked(self.X, V), np.concatenate([self.targets, values])
         classes = np.concatenate([self.classes, np.zeros(len(V), dtype=np.intp)])
         return replace(self, X=X, classes=classes, targets=F, placed=_placed(self.problem, X, F))
 
@@ -237,10 +236,13 @@ class Guard:
     is_needed : bool
         Not by classifiers, whose values need only have the right sign or order, nor by kernels that are not local.
     places : list of (m, d)
+    values : list of (m, M)
+        What the teacher says there.
     """
 
     is_needed: bool
     places: list[Floats] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
 
     @classmethod
     def of(cls, scene: Scene) -> Guard:
@@ -251,8 +253,10 @@ class Guard:
         """Return a scene with vectors V (m, d), and all that have come by before, as further rows."""
         if not self.is_needed:
             return scene
+        here = scene.problem.source.expansion.decision_values(V, scene.problem.max_bytes)
         self.places.append(V)
-        return scene.with_rows(np.concatenate(self.places))
+        self.values.append(np.asarray(here, dtype=np.float64))
+        return scene.with_rows(np.concatenate(self.places), np.concatenate(self.values))
 
 
 def _placed(problem: Problem, X: Rows, F: Floats) -> tuple[Array, Array]:
