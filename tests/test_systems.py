@@ -34,7 +34,7 @@ def test_every_output_is_solved_for_its_own_unknowns(monkeypatch, n_outputs, sta
     grams, R, weights, ridge, free = problem(n_outputs)
     free[:, n_outputs // 2] = False  # nothing to solve for
     free[:, 0] = True
-    got = MaskedSystems(free, weights, ridge).solve(grams, R, one_by_one)
+    got = MaskedSystems(free, weights, ridge, R).solve(grams, R, one_by_one)
     wanted = np.zeros((SIZE, n_outputs))
     for p in range(n_outputs):
         own = np.flatnonzero(free[:, p])
@@ -48,7 +48,7 @@ def test_systems_of_very_different_sizes_are_not_filled_up_to_the_largest():
     free = np.zeros((200, 40), dtype=bool)
     free[:3] = True
     free[:, 7] = True
-    systems = MaskedSystems(free, np.ones((1, 40)), np.ones((200, 40)))
+    systems = MaskedSystems(free, np.ones((1, 40)), np.ones((200, 40)), np.ones(1))
     assert sum(stack.unknowns.size for stack in systems._stacks) < 3 * 40 + 200 * 6
 
 

@@ -92,11 +92,24 @@ class Backend:
             raise InputError(f"device {device!r} cannot be used for double precision: {reason}") from e
         return cls(array_api_compat.array_namespace(probe), place)
 
+    @property
+    def on_host(self) -> bool:
+        """Whether this is NumPy."""
+        return bool(array_api_compat.is_numpy_namespace(self.xp))
+
     def asarray(self, a: Rows, dtype: str = "float64") -> Rows:
         """Copy or move ``a`` here, as floating point ``dtype``; CSR rows stay CSR on the host."""
         if is_csr(a):
             return a.astype(dtype, copy=False)
         return self.xp.asarray(to_numpy(a).astype(dtype, copy=False), device=self.device)
+
+    def rows(self, X: Rows, max_bytes: int) -> Rows:
+        """Copy or move rows here; CSR rows become dense on another device, if they and a copy fit into ``max_bytes``.
+
+        Other devices have no sparse products, so that such rows would cross over again each time they are used.
+        """
+        fits = 16 * X.shape[0] * X.shape[1] <= max_bytes
+        return self.asarray(X.toarray() if is_csr(X) and fits and not self.on_host else X)
 
 
 def to_numpy(a: Array) -> NDArray[Any]:

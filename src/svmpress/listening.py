@@ -110,10 +110,12 @@ def better_at_once(rows: Rows, m: int, n_groups: int, max_bytes: int) -> bool:
     """Return whether kernel values, and their way back to m vectors, are better computed for all groups together.
 
     That is so where there are more features than rows in a group: what is done with V then costs more than what is done
-    with the rows. It takes memory for some five matrices of rows and vectors.
+    with the rows. On another device it is so always: a call costs more there than what it does with one group. It takes
+    memory for some five matrices of rows and vectors.
     """
     n, d = rows.shape
-    return n_groups > 1 and d > n // n_groups and 40 * n * m <= max_bytes
+    elsewhere = not (arrays.is_csr(rows) or isinstance(rows, np.ndarray))
+    return n_groups > 1 and (elsewhere or d > n // n_groups) and 40 * n * m <= max_bytes
 
 
 def slopes_at_once(

@@ -17,7 +17,7 @@ from svmpress.decoders import class_pairs
 from svmpress.listening import better_at_once, groups_of, slopes_at_once
 from svmpress.objective import WORTH_THREADS, Gradient, Parameters
 
-_Part = tuple[float, Array, Array]
+_Part = tuple[Array, Array, Array]
 """What rows contribute: the loss, and its derivatives with respect to coefficients and intercepts of their outputs."""
 
 
@@ -100,7 +100,7 @@ class MarginObjective:
                 dV, slope = dV + direction, slope + of_width
         for group, (error, of_coef, of_intercept) in zip(self._groups, parts, strict=True):
             value, dA, db = value + error, dA + group.spread(of_coef), db + group.spread(of_intercept)
-        return Gradient(value, dV, dA, db, slope if width else None)
+        return Gradient(float(value), dV, dA, db, slope if width else None)
 
     def _pulled_back(self, g: int, at: Parameters, width: bool) -> tuple[_Part, Array, float]:
         """Return what a group contributes, and its derivatives with respect to V and γ (0 if not ``width``)."""
@@ -125,7 +125,7 @@ class MarginObjective:
         A, b = group.columns(at.coef), group.columns(at.intercept)
         R = self._residuals(xp.matmul(K, A) + b, group.targets[block, :], self._sides[g])
         dF = R * group.weights
-        value = float(xp.sum(R * dF)) / self._scale
+        value = xp.sum(R * dF) / self._scale
         dF *= 2 / self._scale
         return (value, xp.matmul(K.T, dF), xp.sum(dF, axis=0)), xp.matmul(dF, A.T)
 

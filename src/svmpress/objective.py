@@ -227,7 +227,7 @@ class ProjectedError:
         if mask is not None:
             free = np.vstack([mask, np.full((1, self.n_outputs), intercept is None)])
             penalty = np.vstack([self._ridge, np.zeros(self.n_outputs)])
-            self._masked = MaskedSystems(free, arrays.to_numpy(self._W), penalty)
+            self._masked = MaskedSystems(free, arrays.to_numpy(self._W), penalty, targets)
             self._pieces = [pieces(mask[:, arrays.to_numpy(w) > 0]) for w in every[: len(self.groups)]]
         # what pieces leave out is never looked at, and stays 0
         self._grams = self._xp.zeros((len(every), m + 1, m + 1), dtype=self._xp.float64, device=self._device)
@@ -263,12 +263,12 @@ class ProjectedError:
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         if whole is not None:
 
-            def of_group(g: int) -> tuple[float, Array]:
+            def of_group(g: int) -> tuple[Array, Array]:
                 group = self.groups[g]
                 return self._residuals(group, group.every, whole[group.rows, :], coef, intercept)
 
             errors, slopes = slopes_at_once(self.groups, whole, of_group, self._large)
-            value = sum(errors)
+            value = float(sum(errors))
             dV = kernel.pullback(self.rows, V, whole, slopes)
             slope = kernel.pullback_gamma(self.rows, V, whole, slopes) if width else 0.0
         else:
@@ -302,19 +302,19 @@ class ProjectedError:
         value, slope, dV = 0.0, 0.0, self._xp.zeros_like(V)
         for block, X, K in self._blocks(kernel, V, group, kept):
             error, G = self._residuals(group, block, K, coef, intercept)
-            value, dV = value + error, dV + kernel.pullback(X, V, K, G)
+            value, dV = value + float(error), dV + kernel.pullback(X, V, K, G)
             if width:
                 slope += kernel.pullback_gamma(X, V, K, G)
         return value, dV, slope
 
-    def _residuals(self, group: Group, block: slice, K: Array, coef: Array, intercept: Array) -> tuple[float, Array]:
-        """Return the error of rows of a group, and its derivatives with respect to their kernel values K."""
+    def _residuals(self, group: Group, block: slice, K: Array, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """Return the error of rows of a group, a scalar, and its derivatives with respect to their kernel values K."""
         xp, A = self._xp, group.columns(coef)
         R = xp.matmul(K, A) + group.columns(intercept) - group.targets[block, :]
         wR = R * group.weights
         G = xp.matmul(wR, A.T)
         G *= 2 / self._scale
-        return float(xp.sum(R * wR)), G
+        return xp.sum(R * wR), G
 
     def _blocks(self, kernel: Kernel, V: Array, group: Group, kept: Kept) -> Iterator[tuple[slice, Rows, Array]]:
         """Yield the row blocks of a group, as positions in it, with their rows and kernel values.

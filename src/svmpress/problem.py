@@ -13,7 +13,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Backend, Rows
+from svmpress import arrays
+from svmpress.arrays import Backend, Floats, Rows
 from svmpress.model import Decoder, KernelExpansion, KernelModel
 from svmpress.refine import TracePoint
 from svmpress.select import SelectionPath
@@ -56,6 +57,16 @@ class Problem:
     def stage(self, name: str) -> Callable[[int, int], None]:
         """Return a progress callback for one stage."""
         return lambda done, total: self.progress(name, done, total)
+
+    def placed(self, X: Rows) -> Rows:
+        """Return rows on the device to compute on."""
+        return self.backend.rows(X, self.max_bytes)
+
+    def values(self, X: Rows) -> Floats:
+        """Return the source's decision values at rows of the host, (n, M), computed where all else is."""
+        X = X if self.backend.on_host else self.placed(X)
+        values = self.source.expansion.decision_values(X, self.max_bytes)
+        return arrays.to_numpy(values).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

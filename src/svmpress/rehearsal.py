@@ -21,7 +21,6 @@ from svmpress import arrays
 from svmpress.decoders import PairDAG, PairVote, Sign
 from svmpress.formats import from_estimator
 from svmpress.kernels import Kernel
-from svmpress.model import KernelModel
 from svmpress.problem import Problem
 
 _MANY_ROWS, _PART, _MOST_ROWS = 15_000, 3, 30_000
@@ -85,16 +84,12 @@ def trusting_labels(problem: Problem, rows: NDArray[np.intp]) -> tuple[Problem, 
     what it answers counts.
     """
     rehearsed = rehearsal(problem, rows)
-    if rehearsed is None or _alike(problem.source, rehearsed):
+    if rehearsed is None or _alike(problem, rehearsed):
         return problem, rehearsed
     return replace(problem, y=None), None
 
 
-def _alike(source: KernelModel, rehearsed: Problem) -> bool:
+def _alike(problem: Problem, rehearsed: Problem) -> bool:
     """Return whether a rehearsal answers its own rows as the source does, nine times out of ten."""
-    assert rehearsed.rows is not None
-    answers = [
-        model.decoder.labels(np.asarray(model.expansion.decision_values(rehearsed.rows, rehearsed.max_bytes)))
-        for model in (source, rehearsed.source)
-    ]
+    answers = [some.source.decoder.labels(some.values(rehearsed.rows)) for some in (problem, rehearsed)]
     return bool(np.mean(answers[0] == answers[1]) >= _ALIKE)

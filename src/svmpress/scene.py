@@ -100,7 +100,7 @@ class Scene:
         rows = problem.rows if problem.rows is not None else problem.source.expansion.vectors
         which = np.arange(rows.shape[0]) if which is None else which
         X = arrays.take(rows, which)
-        F = np.asarray(problem.source.expansion.decision_values(X, problem.max_bytes), dtype=np.float64)
+        F = problem.values(X)
         classes = positions(problem.source.decoder, F)
         order = np.argsort(classes, kind="stable")
         known = problem.y is not None and problem.source.decoder.classes is not None
@@ -253,15 +253,14 @@ class Guard:
         """Return a scene with vectors V (m, d), and all that have come by before, as further rows."""
         if not self.is_needed:
             return scene
-        here = scene.problem.source.expansion.decision_values(V, scene.problem.max_bytes)
         self.places.append(V)
-        self.values.append(np.asarray(here, dtype=np.float64))
+        self.values.append(scene.problem.values(V))
         return scene.with_rows(np.concatenate(self.places), np.concatenate(self.values))
 
 
 def _placed(problem: Problem, X: Rows, F: Floats) -> tuple[Array, Array]:
     """Return rows and targets on the device to compute on."""
-    return problem.backend.asarray(X), problem.backend.asarray(F)
+    return problem.placed(X), problem.backend.asarray(F)
 
 
 def thin(n: int, masked: bool) -> int:

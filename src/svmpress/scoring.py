@@ -72,7 +72,7 @@ class Judge:
         self._X: Rows = arrays.take(problem.rows, rows)
         self._decoder = problem.source.decoder
         self._max_bytes = problem.max_bytes
-        source = np.asarray(problem.source.expansion.decision_values(self._X, self._max_bytes))
+        source = problem.values(self._X)
         if self._decoder.classes is None:
             self._wanted = source if problem.y is None else problem.y[rows]
         elif problem.y is None:

@@ -33,10 +33,10 @@ Each = Callable[[Callable[[Any], Array], Sequence[Any]], list[Array]]
 """Returns a function of each item, perhaps side by side."""
 
 
-def solve_ridged(N: Array, R: Array, ridge: Floats) -> Array:
+def solve_ridged(N: Array, R: Array, ridge: Array) -> Array:
     """Solve ``(N + diag(ridge)) x = R``, (k, k), (k, M) and (k,), or a stack of such systems."""
     xp, device = arrays.namespace(N), arrays.device_of(N)
-    penalty = xp.asarray(np.asarray(ridge, dtype=np.float64), device=device)
+    penalty = xp.asarray(ridge, dtype=xp.float64, device=device)
     diagonal = xp.clip(xp.linalg.diagonal(N) + penalty, min=1e-300)
     # unknowns are measured so that the diagonal is 1: columns of very different size are no trouble then
     scale = 1 / xp.sqrt(diagonal)
@@ -99,13 +99,13 @@ class _Stack:
         Groups that an output weighs otherwise than usual, and by how much.
     """
 
-    outputs: NDArray[np.intp]
-    unknowns: NDArray[np.intp]
-    real: Floats
-    place: NDArray[np.intp]
-    ridge: Floats
-    groups: NDArray[np.intp]
-    apart: Floats
+    outputs: Array
+    unknowns: Array
+    real: Array
+    place: Array
+    ridge: Array
+    groups: Array
+    apart: Array
 
 
 class MaskedSystems:
@@ -118,10 +118,13 @@ class MaskedSystems:
     weights : (g, M)
         Of the groups' Gram matrices, for each output.
     ridge : (size, M)
+    like : Array
+        Where the systems will be.
     """
 
-    def __init__(self, free: NDArray[np.bool_], weights: Floats, ridge: Floats) -> None:
+    def __init__(self, free: NDArray[np.bool_], weights: Floats, ridge: Floats, like: Array) -> None:
         self.size, n_outputs = free.shape
+        xp, device = arrays.namespace(like), arrays.device_of(like)
         # where some do not hear a group, nobody is to take it back from what is common: rounding might leave too much
         self._usual = np.array([_most_frequent(row) if row.all() else 0.0 for row in weights])
         counts = free.sum(axis=0)
@@ -138,8 +141,9 @@ class MaskedSystems:
             apart = weights[:, outputs] - self._usual[:, None]
             groups = np.argsort(apart == 0, axis=0, kind="stable")[: int(np.count_nonzero(apart, axis=0).max())]
             parts = np.take_along_axis(apart, groups, axis=0)
-            self._stacks.append(_Stack(outputs, unknowns, real.astype(np.float64), place, penalty, groups, parts))
-        self._back = np.argsort(by_size)
+            of_stack = (outputs, unknowns, real.astype(np.float64), place, penalty, groups, parts)
+            self._stacks.append(_Stack(*(xp.asarray(np.ascontiguousarray(a), device=device) for a in of_stack)))
+        self._back = xp.asarray(np.argsort(by_size), device=device)
 
     def solve(self, grams: Array, R: Array, each: Each) -> Array:
         """Return the solutions, (size, M), zero where an output is not solved for.
@@ -158,22 +162,23 @@ class MaskedSystems:
             common += float(self._usual[g]) * flat[g * size * size : (g + 1) * size * size]
 
         def solved(stack: _Stack) -> Array:
-            at, real = stack.unknowns, xp.asarray(stack.real, device=device)
+            at, real = stack.unknowns, stack.real
             cells = at[:, :, None] * size + at[:, None, :]
             N = _picked(common, cells)
-            for groups, apart in zip(stack.groups, stack.apart, strict=True):
-                more = xp.asarray(apart, device=device)[:, None, None]
-                N += more * _picked(flat, groups[:, None, None] * size**2 + cells)
+            for d in range(stack.groups.shape[0]):
+                of_group = _picked(flat, stack.groups[d, :][:, None, None] * size**2 + cells)
+                of_group *= stack.apart[d, :][:, None, None]
+                N += of_group
             N *= real[:, :, None]
             N *= real[:, None, :]
             of_each = _picked(sides, stack.outputs[:, None] * size + at) * real
             x = solve_ridged(N, of_each[:, :, None], stack.ridge)[:, :, 0]
             padded = xp.concat([x, xp.zeros_like(x[:, :1])], axis=1)
-            starts = np.arange(len(stack.outputs))[:, None] * padded.shape[1]
+            starts = xp.arange(padded.shape[0], device=device)[:, None] * padded.shape[1]
             return _picked(xp.reshape(padded, (-1,)), starts + stack.place)
 
         columns = xp.concat(each(solved, self._stacks), axis=0)
-        return xp.take(columns, xp.asarray(self._back, device=device), axis=0).T
+        return xp.take(columns, self._back, axis=0).T
 
 
 def _most_frequent(values: Floats) -> float:
@@ -181,9 +186,7 @@ def _most_frequent(values: Floats) -> float:
     return float(found[counts.argmax()])
 
 
-def _picked(flat: Array, positions: NDArray[np.intp]) -> Array:
+def _picked(flat: Array, positions: Array) -> Array:
     """Return the elements of a vector at these positions, in their shape."""
     xp = arrays.namespace(flat)
-    return xp.reshape(
-        xp.take(flat, xp.asarray(positions.ravel(), device=arrays.device_of(flat)), axis=0), positions.shape
-    )
+    return xp.reshape(xp.take(flat, xp.reshape(positions, (-1,)), axis=0), positions.shape)
