@@ -210,6 +210,14 @@ def test_a_backend_brings_arrays_there_and_back(backend, sparse_rows):
     assert arrays.is_csr(backend.asarray(sparse_rows))
 
 
+@pytest.mark.parametrize("room", [0.5, 2], ids=["too little", "enough"])
+def test_sparse_rows_cross_over_once_where_there_is_room(backend, sparse_rows, room):
+    n, d = sparse_rows.shape
+    there = backend.rows(sparse_rows, int(room * 16 * n * d))
+    assert arrays.is_csr(there) == (backend.on_host or room < 1)
+    np.testing.assert_array_equal(to_numpy(arrays.dense(there)), sparse_rows.toarray())
+
+
 def test_a_missing_torch_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'svmpress\[torch\]'"):

@@ -369,6 +369,17 @@ def test_every_array_library_goes_the_same_way(svc, rows, method, backend, monke
     assert np.mean(here.predict(X_test) == there.predict(X_test)) > 0.97
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_every_array_library_finds_the_same_pairs_of_classes(form, backend, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    rows = form(X)
+    source = SVC().fit(rows, y)
+    here = svmpress.compress(source, rows, y, vectors=6, layout="libsvm").model
+    monkeypatch.setattr(Backend, "of", lambda device: backend)
+    there = svmpress.compress(source, rows, y, vectors=6, layout="libsvm", device="elsewhere").model
+    assert np.mean(here.predict(rows) == there.predict(rows)) > 0.97
+
+
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_three_classes_have_as_many_pairs_and_still_need_no_copies(method):
     X, y = load_iris(return_X_y=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -23,6 +25,16 @@ def three(rng):
     X = rng.standard_normal((90, 2))
     y = np.array(["a", "b", "c"])[(X[:, 0] > 0.4).astype(int) + (X[:, 0] > -0.4)]
     return X, y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_source_is_asked_where_all_else_is(backend, three, form, assert_close):
+    X, y = three
+    problem = replace(problem_of(SVC(C=10).fit(form(X), y), form(X), y), backend=backend)
+    values = problem.values(form(X))
+    assert values.dtype == np.float64
+    assert_close(values, problem.source.expansion.decision_values(X))
+    assert type(problem.placed(form(X))) is type(backend.asarray(form(X) if backend.on_host else X))
 
 
 def test_classes_as_targets_take_one_output_each(three):
