@@ -127,6 +127,15 @@ def test_only_where_it_pays(letters):
 
 
 @compiled
+@pytest.mark.parametrize(("m", "pays"), [(26, True), (260, True), (7800, False)])
+def test_few_vectors_of_many_classes_leave_most_of_the_work_to_the_count(m, pays):
+    pairs, of_class = class_pairs(26), np.repeat(np.arange(26), m // 26)
+    own = (pairs == of_class[:, None, None]).any(axis=2).astype(float)  # the LibSVM layout: 25 of 325 machines
+    machines = Predictor(RBF(1.0), np.zeros((m, 16)), own, np.zeros(325))
+    assert (machines.ballot(26) is not None) == pays
+
+
+@compiled
 def test_what_is_no_ballot_says_so(letters):
     model, X = letters
     packed = model.expansion.predictor._pack()

@@ -176,9 +176,10 @@ class Predictor:
         """Return the vote of these machines, one for each pair of K classes; None where counting is as fast."""
         kernel, _, coef, _, _ = self._parts
         few = _compiled is None or n_classes <= _compiled.FEW_OUTPUTS or isinstance(kernel, Linear)
-        if few or not self._usable or not Ballot.pays(coef, self._n_features, n_classes):
+        if few or not self._usable:
             return None
-        return Ballot(self, n_classes)
+        _, lanes = self._layout()
+        return Ballot(self, n_classes) if Ballot.pays(coef, self._n_features, n_classes, lanes) else None
 
     def reads(self, X: Any) -> bool:
         """Return whether these are rows for the compiled predictor, as they are."""

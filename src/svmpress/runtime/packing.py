@@ -174,19 +174,42 @@ def _fold(
     return scale * V, zeros + constant, zeros + constant, centre
 
 
+def work_of_sums(coef: NDArray[Any], lanes: int) -> int:
+    """Return what the weighted sums of one row cost with these coefficients, (m, M), in multiply-adds.
+
+    Examples
+    --------
+    >>> work_of_sums(np.ones((800, 20)), 8), work_of_sums(np.repeat(np.eye(20), 40, axis=0), 8)
+    (19200, 6976)
+    """
+    used, runs = _used_by_runs(np.asarray(coef) != 0, lanes)
+    cost = 0
+    for first, last in runs:
+        columns = int(used[first:last].any(axis=0).sum())
+        scatter = 0 if columns == coef.shape[1] else _SCATTER
+        cost += (last - first + scatter) * -(-columns // lanes)
+    return cost * lanes * lanes
+
+
+def _used_by_runs(nonzero: NDArray[np.bool_], lanes: int) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
+    """Return which columns each panel of vectors uses, (n, M), and the runs of panels that are to be groups."""
+    m, M = nonzero.shape
+    n = -(-m // lanes)
+    padded = np.zeros((n * lanes, M), dtype=bool)
+    padded[:m] = nonzero
+    used = np.any(padded.reshape(n, lanes, M), axis=1)
+    if n and used.mean() < _MOST_USED:
+        return used, _runs(used, lanes)
+    return np.ones_like(used), [(0, n)]
+
+
 def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], Matrix]:
     """Return the groups as in ``c/fused.h``, the numbers of their columns, and their coefficients as panels."""
     m, M = A.shape
     n = -(-m // lanes)
     padded = np.zeros((n * lanes, M))
     padded[:m] = A
-    used = np.any(padded.reshape(n, lanes, M) != 0, axis=1)
-    runs = [(0, n)]
-    if n and used.mean() < _MOST_USED:
-        runs = _runs(used, lanes)
-    else:
-        used[:] = True
-
+    used, runs = _used_by_runs(A != 0, lanes)
     groups, numbers, blocks, column_start, coef_start = [], [np.zeros(0, np.intp)], [np.zeros(0)], 0, 0
     for first, last in runs:
         columns = np.flatnonzero(used[first:last].any(axis=0))

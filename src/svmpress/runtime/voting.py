@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.cores import threads
+from svmpress.runtime.packing import work_of_sums
 
 if TYPE_CHECKING:
     from svmpress.decoders import PairVote
@@ -31,6 +32,8 @@ _FEW_ROWS = 2
 """Rows for each class below which checks are incomplete tiles."""
 _KERNEL = 25.0
 """What a kernel value costs beside its products, in multiply-adds."""
+_COUNT = 20.0
+"""What it costs to count a vote, in multiply-adds."""
 _SAVES = 0.7
 """The cost of checks must be at most this part of that of the full count."""
 
@@ -55,11 +58,14 @@ class Ballot:
         return Ballot, (self._machines, self._n_classes)
 
     @staticmethod
-    def pays(coef: NDArray[Any], n_features: int, n_classes: int) -> bool:
+    def pays(coef: NDArray[Any], n_features: int, n_classes: int, lanes: int) -> bool:
         """Return whether checks are expected to cost less than the full count, for coefficients (m, M)."""
-        kernel = n_features + _KERNEL
-        used = np.count_nonzero(coef) / max(1, coef.shape[0])  # the predictor leaves out runs of zeros
-        return bool(kernel + 2 * n_classes < _SAVES * (kernel + used))
+        m, n_machines = coef.shape
+        kernel = m * (n_features + _KERNEL)
+        if kernel + m * 2 * n_classes >= _SAVES * (kernel + m * n_machines + _COUNT * n_machines):
+            return False  # even if all coefficients were in use, which is less to find out
+        full = kernel + work_of_sums(coef, lanes) + _COUNT * n_machines
+        return bool(kernel + m * 2 * n_classes < _SAVES * full)
 
     def labels(
         self, decoder: PairVote, X: Any, scaling: Affine | None = None, n_threads: int | None = None
