@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from svmpress.arrays import to_numpy
 from svmpress.kernels import KERNELS, RBF, ChiSquared
 from svmpress.losses import MarginObjective, sides_of
 from svmpress.objective import ExpansionObjective, Gradient, Parameters, ProjectedError, SquaredError
-from svmpress.refine import RefineStatus, joint_descent, polish, variable_projection
+from svmpress.refine import RefineStatus, joint_descent, memory_for, polish, variable_projection
 from test_kernels import conformance_kernel
 
 ROUTINES = ["joint_descent", "variable_projection", "polish"]
@@ -292,3 +293,18 @@ def test_polish_follows_the_loss_that_it_is_given():
     assert objective.value_and_grad(start).value == pytest.approx(1.0)
     assert refined.value == pytest.approx(np.mean(np.maximum(0, 1 - sides * F) ** 2), rel=1e-9)
     assert np.mean((F[:, 0] > 0) == classes) > 0.97
+
+
+@pytest.mark.parametrize(("values", "steps"), [(0, 10), (30, 15), (400, 30)])
+def test_fewer_steps_are_remembered_where_columns_hold_few_values(rng, values, steps):
+    X = np.zeros((500, 8))
+    X[:values] = rng.standard_normal((values, 8))
+    assert memory_for(sparse.csr_array(X)) == steps
+    assert memory_for(X) == 30
+
+
+@pytest.mark.parametrize("name", ["variable_projection", "polish"])
+def test_a_short_memory_takes_more_steps_to_the_same_place(name):
+    long, short = (Scene().refine(name, max_iter=400, tol=1e-12, memory=memory) for memory in (30, 2))
+    assert short.n_iter > long.n_iter
+    assert short.value == pytest.approx(long.value, rel=0.05)

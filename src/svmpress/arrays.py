@@ -264,6 +264,11 @@ def square_norms(X: Rows) -> Array:
     return namespace(X).sum(X * X, axis=1)
 
 
+def n_values(X: Rows) -> int:
+    """Return how many values the rows hold: those that are stored."""
+    return int(X.nnz if is_csr(X) else X.shape[0] * X.shape[1])
+
+
 def any_negative(X: Rows) -> bool:
     """Return whether some value is below zero."""
     values = X.data if is_csr(X) else X

@@ -19,7 +19,7 @@ from svmpress.kernels import Kernel
 from svmpress.losses import MarginObjective, sides_of
 from svmpress.objective import Parameters, ProjectedError
 from svmpress.problem import Problem
-from svmpress.refine import Refined, polish, variable_projection
+from svmpress.refine import Refined, memory_for, polish, variable_projection
 
 _THIN = 4
 """Machines of all pairs of classes hear of every so many rows at most."""
@@ -184,7 +184,10 @@ class Scene:
         )
         width = setting.width and kernel.has_width
         progress = self.problem.stage(stage)
-        return variable_projection(objective, V, kernel=kernel, learn_width=width, max_iter=steps, progress=progress)
+        memory = memory_for(self.X)
+        return variable_projection(
+            objective, V, kernel=kernel, learn_width=width, max_iter=steps, memory=memory, progress=progress
+        )
 
     @property
     def finishes(self) -> tuple[Finish, ...]:
@@ -219,6 +222,7 @@ class Scene:
             learn_width=setting.width and at.kernel.has_width,
             mask=mask,
             max_iter=steps,
+            memory=memory_for(self.X),
             progress=self.problem.stage(stage),
         )
 
