@@ -21,6 +21,7 @@ from svmpress.formats import save_cost
 from svmpress.model import KernelExpansion
 from svmpress.paper import LarsSVM, Paper
 from svmpress.problem import Outcome, Problem
+from svmpress.reduced_set import ReducedSet
 
 
 @pytest.fixture(scope="module")
@@ -359,9 +360,14 @@ def test_labels_do_not_teach_a_one_class_model_that_there_are_no_outliers(rows):
     assert (labelled.predict(X_test) == -1).any()
 
 
-@pytest.mark.parametrize("method", ["auto", "lars", Paper(max_iter=5)], ids=["auto", "lars", "paper"])
-def test_every_array_library_goes_the_same_way(svc, rows, method, backend, monkeypatch):
+@pytest.mark.parametrize(
+    "method", ["auto", "lars", Paper(max_iter=5), ReducedSet()], ids=["auto", "lars", "paper", "reduced set"]
+)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_every_array_library_goes_the_same_way(rows, method, form, backend, monkeypatch):
     X, y, X_test, _ = rows
+    X = form(X)
+    svc = SVC(gamma=1.0).fit(X, y)
     here = svmpress.compress(svc, X, y, vectors=12, method=method).model
     monkeypatch.setattr(Backend, "of", lambda device: backend)
     there = svmpress.compress(svc, X, y, vectors=12, method=method, device="elsewhere").model

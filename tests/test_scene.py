@@ -13,6 +13,7 @@ import svmpress
 from problems import problem_of
 from svmpress import arrays
 from svmpress.decoders import Argmax
+from svmpress.model import KernelExpansion
 from svmpress.scene import Finish, Guard, Scene, Setting
 
 
@@ -28,13 +29,45 @@ def three(rng):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_the_source_is_asked_where_all_else_is(backend, three, form, assert_close):
+@pytest.mark.parametrize("room", [2**14, 2**28], ids=["too little", "enough"])
+def test_the_source_is_asked_where_its_rows_are(backend, three, form, room, assert_close, monkeypatch):
     X, y = three
-    problem = replace(problem_of(SVC(C=10).fit(form(X), y), form(X), y), backend=backend)
-    values = problem.values(form(X))
-    assert values.dtype == np.float64
-    assert_close(values, problem.source.expansion.decision_values(X))
-    assert type(problem.placed(form(X))) is type(backend.asarray(form(X) if backend.on_host else X))
+    problem = replace(problem_of(SVC(C=10).fit(form(X), y), form(X), y), backend=backend, max_bytes=room)
+    asked = []
+
+    def values_of(self, X, *args):
+        asked.append(X)
+        return values(self, X, *args)
+
+    values = KernelExpansion.decision_values
+    monkeypatch.setattr(KernelExpansion, "decision_values", values_of)
+    F = Scene.of(problem).targets
+    assert F.dtype == np.float64
+    assert [type(rows) for rows in asked] == [type(problem.placed(form(X)))]
+    monkeypatch.undo()
+    assert_close(problem.values(form(X)), problem.source.expansion.decision_values(X))
+
+
+@pytest.mark.parametrize(("form", "steps"), [(np.asarray, 30), (sparse.csr_array, 22)])
+def test_a_descent_remembers_as_much_as_its_rows_are_worth(three, form, steps, monkeypatch):
+    X, y = three
+    X = X * (np.arange(90) % 2)[:, None]  # 45 values a column
+    scene = scene_of(SVC(C=10).fit(form(X), y), form(X), y)
+    memories = []
+
+    def noticed(routine):
+        def run(*args, memory, **options):
+            memories.append(memory)
+            return routine(*args, memory=memory, **options)
+
+        return run
+
+    for name in ("variable_projection", "polish"):
+        monkeypatch.setattr(f"svmpress.scene.{name}", noticed(getattr(svmpress.scene, name)))
+    setting = Setting()
+    found = scene.project(X[1:7:2], scene.problem.source.kernel, setting, 2, "", None)
+    scene.finish(Finish.SOURCE, found, setting, 2, "", None)
+    assert memories == [steps, steps]
 
 
 def test_classes_as_targets_take_one_output_each(three):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from svmpress.arrays import to_numpy
 from svmpress.decoders import class_pairs, pair_mask
 from svmpress.systems import MaskedSystems, pieces, solve_ridged
 
@@ -29,12 +30,13 @@ def problem(n_outputs: int, seed: int = 0):
 
 @pytest.mark.parametrize("n_outputs", [1, 2, 7, 40])
 @pytest.mark.parametrize("stack_bytes", [8 * SIZE**2, 2**26])
-def test_every_output_is_solved_for_its_own_unknowns(monkeypatch, n_outputs, stack_bytes):
+def test_every_output_is_solved_for_its_own_unknowns(backend, monkeypatch, n_outputs, stack_bytes):
     monkeypatch.setattr("svmpress.systems.STACK_BYTES", stack_bytes)
     grams, R, weights, ridge, free = problem(n_outputs)
     free[:, n_outputs // 2] = False  # nothing to solve for
     free[:, 0] = True
-    got = MaskedSystems(free, weights, ridge, R).solve(grams, R, one_by_one)
+    there = backend.asarray(grams), backend.asarray(R)
+    got = to_numpy(MaskedSystems(free, weights, ridge, there[1]).solve(*there, one_by_one))
     wanted = np.zeros((SIZE, n_outputs))
     for p in range(n_outputs):
         own = np.flatnonzero(free[:, p])

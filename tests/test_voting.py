@@ -47,7 +47,7 @@ def shared_model(seed, m, d, K, dtype, consistent):
     isa=st.sampled_from(ISAS or [""]),
     dtype=st.sampled_from(["float32", "float64"]),
     n=st.integers(40, 1200),
-    m=st.integers(1, 60),
+    m=st.integers(0, 60),
     d=st.integers(1, 20),
     K=st.integers(5, 20),
     consistent=st.booleans(),
@@ -127,12 +127,22 @@ def test_only_where_it_pays(letters):
 
 
 @compiled
-@pytest.mark.parametrize(("m", "pays"), [(26, True), (260, True), (7800, False)])
-def test_few_vectors_of_many_classes_leave_most_of_the_work_to_the_count(m, pays):
+@pytest.mark.parametrize(("m", "pays"), [(0, False), (26, True), (104, True), (7800, False)])
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_vectors_of_many_classes_leave_most_of_the_work_to_the_count(isa, dtype, m, pays):
     pairs, of_class = class_pairs(26), np.repeat(np.arange(26), m // 26)
-    own = (pairs == of_class[:, None, None]).any(axis=2).astype(float)  # the LibSVM layout: 25 of 325 machines
-    machines = Predictor(RBF(1.0), np.zeros((m, 16)), own, np.zeros(325))
-    assert (machines.ballot(26) is not None) == pays
+    own = (pairs == of_class[:, None, None]).any(axis=2)  # the LibSVM layout: 25 of 325 machines
+    parts = (a.astype(dtype) for a in (np.zeros((m, 16)), own, np.zeros(325)))
+    assert (Predictor(RBF(1.0), *parts, isa).ballot(26) is not None) == pays
+
+
+@compiled
+def test_machines_without_vectors_answer_by_their_intercepts():
+    b = np.where(class_pairs(6)[:, 0] == 2, 1.0, -1.0)
+    empty = KernelExpansion(RBF(1.0), np.zeros((0, 4)), np.zeros((0, 15)), b)
+    model = KernelModel(empty, PairVote(np.arange(6)))
+    np.testing.assert_array_equal(model.predict(np.zeros((50, 4))), counted(np.arange(6), np.tile(b, (50, 1))))
 
 
 @compiled

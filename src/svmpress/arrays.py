@@ -35,6 +35,8 @@ Floats = NDArray[np.float64]
 DEFAULT_MAX_BYTES = 256 * 2**20
 """Working memory of a blocked loop when the caller does not say."""
 
+_DENSE_BYTES = 24
+"""Of a number of CSR rows that become dense in another library: there, on the way, and centred."""
 _TINY = 50
 """Unknowns up to which a system is solved sooner than the threads of LAPACK are counted."""
 
@@ -93,8 +95,8 @@ class Backend:
         return cls(array_api_compat.array_namespace(probe), place)
 
     @property
-    def on_host(self) -> bool:
-        """Whether this is NumPy."""
+    def is_numpy(self) -> bool:
+        """Whether this is NumPy, on the host: where the compiled predictor and sparse rows are."""
         return bool(array_api_compat.is_numpy_namespace(self.xp))
 
     def asarray(self, a: Rows, dtype: str = "float64") -> Rows:
@@ -104,12 +106,13 @@ class Backend:
         return self.xp.asarray(to_numpy(a).astype(dtype, copy=False), device=self.device)
 
     def rows(self, X: Rows, max_bytes: int) -> Rows:
-        """Copy or move rows here; CSR rows become dense on another device, if they and a copy fit into ``max_bytes``.
+        """Copy or move rows here; for another library than NumPy CSR rows become dense, if that takes ``max_bytes``.
 
-        Other devices have no sparse products, so that such rows would cross over again each time they are used.
+        The array API knows no sparse rows: those that are too many stay on the host, and cross over a block at a time
+        whenever they are used.
         """
-        fits = 16 * X.shape[0] * X.shape[1] <= max_bytes
-        return self.asarray(X.toarray() if is_csr(X) and fits and not self.on_host else X)
+        fits = _DENSE_BYTES * X.shape[0] * X.shape[1] <= max_bytes
+        return self.asarray(X.toarray() if is_csr(X) and fits and not self.is_numpy else X)
 
 
 def to_numpy(a: Array) -> NDArray[Any]:
@@ -262,11 +265,6 @@ def square_norms(X: Rows) -> Array:
     if is_csr(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return namespace(X).sum(X * X, axis=1)
-
-
-def n_values(X: Rows) -> int:
-    """Return how many values the rows hold: those that are stored."""
-    return int(X.nnz if is_csr(X) else X.shape[0] * X.shape[1])
 
 
 def any_negative(X: Rows) -> bool:

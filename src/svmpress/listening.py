@@ -106,7 +106,13 @@ def _group(targets: Array, rows: slice, weights: Floats) -> Group:
     )
 
 
-def better_at_once(rows: Rows, m: int, n_groups: int, max_bytes: int) -> bool:
+def bytes_of_row(rows: Rows, targets: Array) -> int:
+    """Return what kernel values of a row take beyond themselves: elsewhere it is centred, or becomes dense."""
+    on_host = isinstance(targets, np.ndarray)
+    return 0 if on_host else rows.shape[1] * (24 if arrays.is_csr(rows) else 8)
+
+
+def better_at_once(rows: Rows, targets: Array, m: int, n_groups: int, max_bytes: int) -> bool:
     """Return whether kernel values, and their way back to m vectors, are better computed for all groups together.
 
     That is so where there are more features than rows in a group: what is done with V then costs more than what is done
@@ -114,8 +120,8 @@ def better_at_once(rows: Rows, m: int, n_groups: int, max_bytes: int) -> bool:
     memory for some five matrices of rows and vectors.
     """
     n, d = rows.shape
-    elsewhere = not (arrays.is_csr(rows) or isinstance(rows, np.ndarray))
-    return n_groups > 1 and (elsewhere or d > n // n_groups) and 40 * n * m <= max_bytes
+    pays = d > n // n_groups or not isinstance(targets, np.ndarray)
+    return n_groups > 1 and pays and n * (40 * m + bytes_of_row(rows, targets)) <= max_bytes
 
 
 def slopes_at_once(

@@ -164,7 +164,9 @@ class KernelExpansion:
             return xp.asarray(np.array(a, dtype=precision), device=device)
 
         coef, intercept = here(self.coef), here(self.intercept)
-        width = min(self.n_vectors, _VECTOR_BLOCK)
+        # vectors cross over a block at a time, and sparse ones become dense on the way
+        limit = _VECTOR_BLOCK if host else (max_bytes or arrays.DEFAULT_MAX_BYTES) // (32 * self.n_features)
+        width = max(1, min(self.n_vectors, limit, _VECTOR_BLOCK))
         row_bytes = 8 * (4 * width + 3 * self.n_features + 2 * self.n_outputs)
         values = xp.empty((X.shape[0], self.n_outputs), dtype=coef.dtype, device=device)
         for rows in arrays.blocks(X.shape[0], row_bytes, max_bytes):
@@ -172,7 +174,7 @@ class KernelExpansion:
             x = x if scaling is None else scaling(x)
             x = x if host else xp.astype(x, coef.dtype, copy=False)  # torch multiplies no mixed precisions
             F = xp.zeros_like(values[rows, :]) + intercept
-            for some in arrays.blocks(self.n_vectors, 1, _VECTOR_BLOCK):
+            for some in arrays.blocks(self.n_vectors, 1, width):
                 V = arrays.take(self.vectors, some)
                 V = V if host else here(arrays.dense(V))
                 F += xp.matmul(self.kernel.gram(x, V), coef[some, :])

@@ -29,7 +29,7 @@ from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
 from svmpress.cores import side_by_side
 from svmpress.kernels import Kernel
-from svmpress.listening import Group, better_at_once, groups_of, slopes_at_once
+from svmpress.listening import Group, better_at_once, bytes_of_row, groups_of, slopes_at_once
 from svmpress.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
 
 Result = TypeVar("Result")
@@ -215,7 +215,7 @@ class ProjectedError:
         on_host = isinstance(targets, np.ndarray)
         self._large = on_host and len(self.groups) > 1 and n * m > WORTH_THREADS
         self._n_heard = sum(group.targets.shape[0] for group in self.groups)
-        self._at_once = better_at_once(rows, m, len(self.groups), self.max_bytes)
+        self._at_once = better_at_once(rows, targets, m, len(self.groups), self.max_bytes)
         self._scale = self._error_of_constants()
         sample = arrays.take(rows, slice(0, n, max(1, n // 1000)))
         mean_square = arrays.to_numpy(self._xp.mean(kernel.gram(sample, start) ** 2, axis=0))
@@ -322,7 +322,8 @@ class ProjectedError:
         Kernel values are kept from the first pass where memory allows.
         """
         m = V.shape[0]
-        for block, where in group.blocks(8 * 6 * m, self.max_bytes // 4):
+        per_row = 8 * 6 * m + bytes_of_row(self.rows, self.targets)
+        for block, where in group.blocks(per_row, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
             K = kept.pop(_key(where), None)
             if K is None:

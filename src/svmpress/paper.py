@@ -137,8 +137,8 @@ class _Machines:
             intercept=np.zeros(1),
             coef_mask=None,
         )
-        rows = backend.asarray(all_vectors)
-        targets = alone.decision_values(rows, self.problem.max_bytes)
+        rows = self.problem.placed(all_vectors)
+        targets = backend.asarray(alone.decision_values(rows, self.problem.max_bytes))
         objective = ExpansionObjective(rows, SquaredError(targets), self.problem.max_bytes)
         start = Parameters(
             self.source.kernel, backend.asarray(V), backend.asarray(selected.coef), backend.asarray(np.zeros(1))

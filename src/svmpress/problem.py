@@ -59,12 +59,12 @@ class Problem:
         return lambda done, total: self.progress(name, done, total)
 
     def placed(self, X: Rows) -> Rows:
-        """Return rows on the device to compute on."""
+        """Return rows on the device to compute on; see :meth:`Backend.rows` for sparse ones."""
         return self.backend.rows(X, self.max_bytes)
 
     def values(self, X: Rows) -> Floats:
-        """Return the source's decision values at rows of the host, (n, M), computed where all else is."""
-        X = X if self.backend.on_host else self.placed(X)
+        """Return the source's decision values at rows of the host, (n, M), computed where the rows are placed."""
+        X = X if self.backend.is_numpy else self.placed(X)
         values = self.source.expansion.decision_values(X, self.max_bytes)
         return arrays.to_numpy(values).astype(np.float64, copy=False)
 

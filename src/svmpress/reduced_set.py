@@ -69,10 +69,10 @@ class RkhsDistance:
         backend = backend or Backend.of("cpu")
         self.kernel: Kernel = source.kernel
         # copies, as torch takes no arrays that are read-only
-        self.rows: Rows = backend.asarray(source.vectors.copy())
+        self.max_bytes = max_bytes or arrays.DEFAULT_MAX_BYTES
+        self.rows: Rows = backend.rows(source.vectors.copy(), self.max_bytes)
         self.targets: Array = backend.asarray(source.coef.copy())
         self.intercept: Array = backend.asarray(source.intercept.copy())
-        self.max_bytes = max_bytes or arrays.DEFAULT_MAX_BYTES
         values = replace(source, intercept=np.zeros(source.n_outputs)).decision_values(source.vectors, self.max_bytes)
         self.norm = max(float(np.sum(source.coef * np.asarray(values))), 1e-300)
         """``tr(Aᵀ K_XX A)``, the squared norm of the source."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -107,7 +108,8 @@ class Affine(Protocol):
 class Predictor:
     """The decision values of one kernel expansion, by the compiled predictor.
 
-    Packing takes about as long as predicting one row and happens at the first call. Any number of threads may call.
+    Packing happens at the first call; thousands of vectors with hundreds of outputs take some tenths of a second. Any
+    number of threads may call.
 
     Parameters
     ----------
@@ -149,9 +151,16 @@ class Predictor:
         kernel, vectors, coef, intercept, _ = self._parts
         assert _compiled is not None
         isa, lanes = self._layout()
-        parts = packing.pack(kernel, vectors, coef, intercept, lanes, self._dtype, _compiled.FEW_OUTPUTS)
+        few = _compiled.FEW_OUTPUTS
+        runs = self._runs if self._n_outputs > few else None
+        parts = packing.pack(kernel, vectors, coef, intercept, lanes, self._dtype, few, runs)
         self._packed = _compiled.Packed(isa=isa, itemsize=self._dtype.itemsize, **parts)
         return self._packed
+
+    @cached_property
+    def _runs(self) -> list[packing.Run]:
+        """The groups of the coefficients; to find them is most of the work of packing."""
+        return packing.runs_of(self._parts[2], self._layout()[1])
 
     def _layout(self) -> tuple[str, int]:
         """Return the instruction set and the lanes of its registers."""
@@ -178,8 +187,15 @@ class Predictor:
         few = _compiled is None or n_classes <= _compiled.FEW_OUTPUTS or isinstance(kernel, Linear)
         if few or not self._usable:
             return None
-        _, lanes = self._layout()
-        return Ballot(self, n_classes) if Ballot.pays(coef, self._n_features, n_classes, lanes) else None
+        (_, lanes), (m, n_outputs) = self._layout(), coef.shape
+
+        def pays(work: int) -> bool:
+            return Ballot.pays(self._n_features, n_classes, m, work, lanes)
+
+        # one run of all columns is about the most that sums may cost, and is known at once
+        most = packing.work_of_sums([packing.Run(0, -(-m // lanes), np.arange(n_outputs))], n_outputs, lanes)
+        worth = pays(most) and pays(packing.work_of_sums(self._runs, n_outputs, lanes))
+        return Ballot(self, n_classes) if worth else None
 
     def reads(self, X: Any) -> bool:
         """Return whether these are rows for the compiled predictor, as they are."""

@@ -16,6 +16,8 @@ Vectors come sorted by class, so that a few runs suffice.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -76,6 +78,7 @@ def pack(
     lanes: int,
     dtype: np.dtype[Any],
     few_outputs: int,
+    runs: Sequence[Run] | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of ``_compiled.Packed`` other than the instruction set.
 
@@ -89,6 +92,8 @@ def pack(
         float32 or float64, the precision to compute in.
     few_outputs : int
         Up to so many outputs, coefficients have their lanes along the vectors.
+    runs : sequence of Run, optional
+        :func:`runs_of` the coefficients, where they are known.
     """
     A = np.asarray(coef, dtype=np.float64)
     b = np.asarray(intercept, dtype=np.float64)
@@ -105,7 +110,7 @@ def pack(
         if A.shape[1] <= few_outputs:
             packed_coef = panels(A.T, lanes).transpose(1, 0, 2)
         else:
-            groups, columns, packed_coef = _grouped(A, lanes)
+            groups, columns, packed_coef = _grouped(A, lanes, runs_of(A, lanes) if runs is None else runs)
     with np.errstate(over="ignore"):  # beyond float32 is infinity, here as in any operation
         arrays_of_model = {
             "vectors": panels(folded.T, lanes),
@@ -174,45 +179,62 @@ def _fold(
     return scale * V, zeros + constant, zeros + constant, centre
 
 
-def work_of_sums(coef: NDArray[Any], lanes: int) -> int:
-    """Return what the weighted sums of one row cost with these coefficients, (m, M), in multiply-adds.
+@dataclass(frozen=True)
+class Run:
+    """Panels of vectors, from ``first`` to before ``last``, and the columns (c,) in which any has a coefficient."""
+
+    first: int
+    last: int
+    columns: NDArray[np.intp]
+
+
+def runs_of(coef: NDArray[Any], lanes: int) -> list[Run]:
+    """Return the runs of panels that are to be the groups of these coefficients, (m, M).
 
     Examples
     --------
-    >>> work_of_sums(np.ones((800, 20)), 8), work_of_sums(np.repeat(np.eye(20), 40, axis=0), 8)
-    (19200, 6976)
+    >>> [(run.first, run.last, run.columns.size) for run in runs_of(np.repeat(np.eye(20), 40, axis=0), 8)]
+    [(0, 20, 4), (20, 60, 8), (60, 100, 8)]
     """
-    used, runs = _used_by_runs(np.asarray(coef) != 0, lanes)
-    cost = 0
-    for first, last in runs:
-        columns = int(used[first:last].any(axis=0).sum())
-        scatter = 0 if columns == coef.shape[1] else _SCATTER
-        cost += (last - first + scatter) * -(-columns // lanes)
-    return cost * lanes * lanes
-
-
-def _used_by_runs(nonzero: NDArray[np.bool_], lanes: int) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
-    """Return which columns each panel of vectors uses, (n, M), and the runs of panels that are to be groups."""
-    m, M = nonzero.shape
+    m, M = coef.shape
     n = -(-m // lanes)
     padded = np.zeros((n * lanes, M), dtype=bool)
-    padded[:m] = nonzero
+    padded[:m] = np.asarray(coef) != 0
     used = np.any(padded.reshape(n, lanes, M), axis=1)
-    if n and used.mean() < _MOST_USED:
-        return used, _runs(used, lanes)
-    return np.ones_like(used), [(0, n)]
+    if not n or used.mean() >= _MOST_USED:
+        return [Run(0, n, np.arange(M))]
+    return [Run(first, last, np.flatnonzero(used[first:last].any(axis=0))) for first, last in _cheapest(used, lanes)]
 
 
-def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], Matrix]:
+def work_of_sums(runs: Sequence[Run], n_outputs: int, lanes: int) -> int:
+    """Return what the weighted sums of one row cost in these runs, in multiply-adds.
+
+    Examples
+    --------
+    >>> work_of_sums(runs_of(np.ones((800, 20)), 8), 20, 8)
+    19200
+    >>> work_of_sums(runs_of(np.repeat(np.eye(20), 40, axis=0), 8), 20, 8)
+    6976
+    """
+    costs = (_cost(run.last - run.first, run.columns.size, n_outputs, lanes) for run in runs)
+    return lanes * lanes * int(sum(costs))
+
+
+def _cost(n_panels: Any, n_columns: Any, n_outputs: int, lanes: int) -> Any:
+    """Return what runs of so many panels cost, in products of panels, where they use so many of the columns."""
+    return (n_panels + np.where(n_columns < n_outputs, _SCATTER, 0)) * -(-n_columns // lanes)
+
+
+def _grouped(
+    A: Matrix, lanes: int, runs: Sequence[Run]
+) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], Matrix]:
     """Return the groups as in ``c/fused.h``, the numbers of their columns, and their coefficients as panels."""
     m, M = A.shape
-    n = -(-m // lanes)
-    padded = np.zeros((n * lanes, M))
+    padded = np.zeros((-(-m // lanes) * lanes, M))
     padded[:m] = A
-    used, runs = _used_by_runs(A != 0, lanes)
     groups, numbers, blocks, column_start, coef_start = [], [np.zeros(0, np.intp)], [np.zeros(0)], 0, 0
-    for first, last in runs:
-        columns = np.flatnonzero(used[first:last].any(axis=0))
+    for run in runs:
+        first, last, columns = run.first, run.last, run.columns
         block = panels(padded[first * lanes : last * lanes, columns], lanes)
         groups.append((first, last, columns.size, -1 if columns.size == M else column_start, coef_start))
         numbers.append(columns)
@@ -221,17 +243,18 @@ def _grouped(A: Matrix, lanes: int) -> tuple[list[tuple[int, int, int, int, int]
     return groups, np.concatenate(numbers).astype(np.int64), np.concatenate(blocks)
 
 
-def _runs(used: NDArray[np.bool_], lanes: int) -> list[tuple[int, int]]:
+def _cheapest(used: NDArray[np.bool_], lanes: int) -> list[tuple[int, int]]:
     """Return the runs of panels that cost least, given which columns each panel uses, (n, M).
 
-    A run of ``l`` panels with ``c`` columns costs ``(l + _SCATTER) ⌈c / lanes⌉``; shortest path over where runs end.
+    A run of ``l`` panels with ``c`` columns costs ``(l + _SCATTER) ⌈c / lanes⌉``, and less with all columns, where
+    nothing is scattered; shortest path over where runs end.
     """
-    n = used.shape[0]
+    n, M = used.shape
     least, origin = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.intp)
     least[0] = 0
     for first in range(n):
         columns = np.logical_or.accumulate(used[first : first + _LONGEST_RUN], axis=0).sum(axis=1)
-        cost = least[first] + (np.arange(1, columns.size + 1) + _SCATTER) * -(-columns // lanes)
+        cost = least[first] + _cost(np.arange(1, columns.size + 1), columns, M, lanes)
         ends = slice(first + 1, first + 1 + columns.size)
         better = cost < least[ends]
         least[ends][better] = cost[better]

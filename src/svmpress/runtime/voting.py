@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.cores import threads
-from svmpress.runtime.packing import work_of_sums
 
 if TYPE_CHECKING:
     from svmpress.decoders import PairVote
@@ -33,7 +32,7 @@ _FEW_ROWS = 2
 _KERNEL = 25.0
 """What a kernel value costs beside its products, in multiply-adds."""
 _COUNT = 20.0
-"""What it costs to count a vote, in multiply-adds."""
+"""What it costs to count the vote of one machine, in multiply-adds."""
 _SAVES = 0.7
 """The cost of checks must be at most this part of that of the full count."""
 
@@ -58,14 +57,25 @@ class Ballot:
         return Ballot, (self._machines, self._n_classes)
 
     @staticmethod
-    def pays(coef: NDArray[Any], n_features: int, n_classes: int, lanes: int) -> bool:
-        """Return whether checks are expected to cost less than the full count, for coefficients (m, M)."""
-        m, n_machines = coef.shape
-        kernel = m * (n_features + _KERNEL)
-        if kernel + m * 2 * n_classes >= _SAVES * (kernel + m * n_machines + _COUNT * n_machines):
-            return False  # even if all coefficients were in use, which is less to find out
-        full = kernel + work_of_sums(coef, lanes) + _COUNT * n_machines
-        return bool(kernel + m * 2 * n_classes < _SAVES * full)
+    def pays(n_features: int, n_classes: int, n_vectors: int, work: int, lanes: int) -> bool:
+        """Return whether checks are expected to cost less than the full count.
+
+        Parameters
+        ----------
+        n_features, n_classes, n_vectors : int
+        work : int
+            Multiply-adds of the weighted sums of all machines for one row.
+        lanes : int
+            Numbers in one register, which are computed together.
+        """
+
+        def whole(k: int) -> int:
+            return -(-k // lanes) * lanes
+
+        kernel = whole(n_vectors) * (n_features + _KERNEL)
+        checks = kernel + whole(n_vectors) * (whole(n_classes) + whole(n_classes - 1))
+        full = kernel + work + _COUNT * n_classes * (n_classes - 1) / 2
+        return n_vectors > 0 and checks < _SAVES * full
 
     def labels(
         self, decoder: PairVote, X: Any, scaling: Affine | None = None, n_threads: int | None = None

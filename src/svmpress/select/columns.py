@@ -51,7 +51,7 @@ class GramColumns:
     ) -> None:
         backend = backend or Backend.of("cpu")
         self.kernel, self.ridge = kernel, ridge
-        self._rows, self._candidates = backend.asarray(rows), backend.asarray(candidates)
+        self._rows, self._candidates = (backend.rows(some, max_bytes // 4) for some in (rows, candidates))
         n, p = rows.shape[0], candidates.shape[0]
         self._blocks = list(arrays.blocks(n, 8 * 4 * p, max_bytes // 8))
         self._kept: list[Array] = []

@@ -10,7 +10,8 @@
 enum { FN(MOST_VOTERS) = 512 };
 
 static int64_t FN(vote_rows)(const Model *m) {
-    const int64_t fit = 1024 * 1024 / (m->panels * LANES * (int64_t)sizeof(REAL));
+    const int64_t bytes = m->panels * LANES * (int64_t)sizeof(REAL);
+    const int64_t fit = bytes ? 1024 * 1024 / bytes : FN(MOST_VOTERS);
     return fit < 64 ? 64 : fit > FN(MOST_VOTERS) ? FN(MOST_VOTERS) : fit / TILE_ROWS * TILE_ROWS;
 }
 
