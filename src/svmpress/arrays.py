@@ -106,7 +106,7 @@ class Backend:
         return self.xp.asarray(to_numpy(a).astype(dtype, copy=False), device=self.device)
 
     def rows(self, X: Rows, max_bytes: int) -> Rows:
-        """Copy or move rows here; for another library than NumPy CSR rows become dense, if that takes ``max_bytes``.
+        """Copy or move rows here; elsewhere than in NumPy, CSR rows become dense if ``max_bytes`` are enough for that.
 
         The array API knows no sparse rows: those that are too many stay on the host, and cross over a block at a time
         whenever they are used.
@@ -258,6 +258,13 @@ def transposed_dot(H: Array, X: Rows) -> Array:
     if is_csr(X) and isinstance(H, np.ndarray):
         return (X.T @ H).T
     return namespace(H).matmul(H.T, dense(X, like=H))
+
+
+def extra_bytes(X: Rows, like: Array) -> int:
+    """Return what kernel values of a row take beyond themselves, where ``like`` is: it is centred, or becomes dense."""
+    if isinstance(like, np.ndarray):
+        return 0
+    return int(X.shape[1]) * (_DENSE_BYTES if is_csr(X) else 8)
 
 
 def square_norms(X: Rows) -> Array:

@@ -106,22 +106,16 @@ def _group(targets: Array, rows: slice, weights: Floats) -> Group:
     )
 
 
-def bytes_of_row(rows: Rows, targets: Array) -> int:
-    """Return what kernel values of a row take beyond themselves: elsewhere it is centred, or becomes dense."""
-    on_host = isinstance(targets, np.ndarray)
-    return 0 if on_host else rows.shape[1] * (24 if arrays.is_csr(rows) else 8)
-
-
-def better_at_once(rows: Rows, targets: Array, m: int, n_groups: int, max_bytes: int) -> bool:
+def better_at_once(rows: Rows, like: Array, m: int, n_groups: int, max_bytes: int) -> bool:
     """Return whether kernel values, and their way back to m vectors, are better computed for all groups together.
 
     That is so where there are more features than rows in a group: what is done with V then costs more than what is done
     with the rows. On another device it is so always: a call costs more there than what it does with one group. It takes
-    memory for some five matrices of rows and vectors.
+    memory for some five matrices of rows and vectors. ``like`` is any array where it is done.
     """
     n, d = rows.shape
-    pays = d > n // n_groups or not isinstance(targets, np.ndarray)
-    return n_groups > 1 and pays and n * (40 * m + bytes_of_row(rows, targets)) <= max_bytes
+    pays = d > n // n_groups or not isinstance(like, np.ndarray)
+    return n_groups > 1 and pays and n * (40 * m + arrays.extra_bytes(rows, like)) <= max_bytes
 
 
 def slopes_at_once(

@@ -81,7 +81,7 @@ class MarginObjective:
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         dA, db = xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
         worth = self._on_host and n * m > WORTH_THREADS
-        if better_at_once(self.rows, self._groups[0].targets, m, len(self._groups), self.max_bytes):
+        if better_at_once(self.rows, V, m, len(self._groups), self.max_bytes):
             K = kernel.gram(self.rows, V)
 
             def of_group(g: int) -> tuple[_Part, Array]:

@@ -29,7 +29,7 @@ from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
 from svmpress.cores import side_by_side
 from svmpress.kernels import Kernel
-from svmpress.listening import Group, better_at_once, bytes_of_row, groups_of, slopes_at_once
+from svmpress.listening import Group, better_at_once, groups_of, slopes_at_once
 from svmpress.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
 
 Result = TypeVar("Result")
@@ -322,7 +322,7 @@ class ProjectedError:
         Kernel values are kept from the first pass where memory allows.
         """
         m = V.shape[0]
-        per_row = 8 * 6 * m + bytes_of_row(self.rows, self.targets)
+        per_row = 8 * 6 * m + arrays.extra_bytes(self.rows, V)
         for block, where in group.blocks(per_row, self.max_bytes // 4):
             X = arrays.take(self.rows, where)
             K = kept.pop(_key(where), None)

@@ -105,7 +105,7 @@ class RkhsDistance:
     def _blocks(self, V: Array, kept: dict[int, Array]) -> Iterator[tuple[slice, Rows, Array]]:
         """Yield blocks of the source's vectors with their kernel values, kept from the first pass if they fit."""
         n, m = self.rows.shape[0], V.shape[0]
-        for block in arrays.blocks(n, 8 * 6 * m, self.max_bytes // 4):
+        for block in arrays.blocks(n, 8 * 6 * m + arrays.extra_bytes(self.rows, V), self.max_bytes // 4):
             X = arrays.take(self.rows, block)
             K = kept.pop(block.start, None)
             if K is None:

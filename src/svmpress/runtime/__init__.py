@@ -193,7 +193,7 @@ class Predictor:
             return Ballot.pays(self._n_features, n_classes, m, work, lanes)
 
         # one run of all columns is about the most that sums may cost, and is known at once
-        most = packing.work_of_sums([packing.Run(0, -(-m // lanes), np.arange(n_outputs))], n_outputs, lanes)
+        most = packing.work_of_sums([packing.whole_run(m, n_outputs, lanes)], n_outputs, lanes)
         worth = pays(most) and pays(packing.work_of_sums(self._runs, n_outputs, lanes))
         return Ballot(self, n_classes) if worth else None
 

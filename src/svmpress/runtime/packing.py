@@ -188,6 +188,11 @@ class Run:
     columns: NDArray[np.intp]
 
 
+def whole_run(m: int, n_outputs: int, lanes: int) -> Run:
+    """Return the run of all vectors with all columns."""
+    return Run(0, -(-m // lanes), np.arange(n_outputs))
+
+
 def runs_of(coef: NDArray[Any], lanes: int) -> list[Run]:
     """Return the runs of panels that are to be the groups of these coefficients, (m, M).
 
@@ -202,7 +207,7 @@ def runs_of(coef: NDArray[Any], lanes: int) -> list[Run]:
     padded[:m] = np.asarray(coef) != 0
     used = np.any(padded.reshape(n, lanes, M), axis=1)
     if not n or used.mean() >= _MOST_USED:
-        return [Run(0, n, np.arange(M))]
+        return [whole_run(m, M, lanes)]
     return [Run(first, last, np.flatnonzero(used[first:last].any(axis=0))) for first, last in _cheapest(used, lanes)]
 
 
