@@ -125,6 +125,25 @@ def test_a_regressor_keeps_its_r2(ratio, points, with_y):
     assert r2_score(svr.predict(X_test), small.predict(X_test)) > 1 - 2 * points
 
 
+def test_y_wins_where_a_regressor_learned_the_noise_by_heart():
+    X, y = surface(800, 0)
+    y = y + 0.7 * np.random.default_rng(2).standard_normal(800)
+    svr = SVR(C=100, gamma=3.0, epsilon=0.01).fit(X, y)
+    result = svmpress.compress(svr, X, y, vectors=30)
+    assert any(note.startswith("values halfway to y are fitted, not the source's values") for note in result.notes)
+    assert lost(svr, result.model, *surface(2000, 1)) < -0.1
+    copy = svmpress.compress(svr, X, vectors=30)
+    assert not any("halfway to y" in note for note in copy.notes)
+
+
+def test_a_regressor_of_other_values_than_y_is_copied():
+    X, y = surface(600, 0)
+    svr = SVR(C=10, gamma=0.3).fit(X, y)
+    result = svmpress.compress(svr, X, np.exp(y), ratio=0.1)
+    assert "the source does not answer as y suggests (weights?): what it answers counts, not y" in result.notes
+    assert r2_score(svr.predict(X), result.model.predict(X)) > 0.99
+
+
 def test_a_one_class_svm_agrees_at_a_tenth(rng):
     X = rng.standard_normal((500, 3)) * [1, 0.5, 0.2]
     detector = OneClassSVM(nu=0.2, gamma=0.5).fit(X)

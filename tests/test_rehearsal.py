@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import r2_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
@@ -73,6 +74,50 @@ def test_a_nu_svm_is_a_c_svm_with_the_c_of_its_coefficients(moons):
     nu = NuSVC(nu=0.4, gamma=1.0, tol=1e-6).fit(X, y)
     got = rehearsal(problem_of(nu, X, y), np.arange(300))  # no row is left out, so it is the source itself
     np.testing.assert_allclose(got.source.decision_function(X), nu.decision_function(X), atol=0.02)
+
+
+@pytest.fixture(scope="module")
+def curve(moons):
+    X = moons[0]
+    return X, np.sin(2 * X[:, 0]) * X[:, 1] + 0.2 * np.random.default_rng(0).standard_normal(300)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.2, 0.5])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_it_is_the_regression_that_the_other_rows_would_have_given(curve, C, epsilon):
+    X, y = curve
+    svr = SVR(C=C, epsilon=epsilon, gamma=1.0, tol=1e-6).fit(X, y)
+    got = rehearsal(problem_of(svr, X, y), np.arange(300))  # no row is left out, so it is the source itself
+    np.testing.assert_allclose(got.source.decision_values(X)[:, 0], svr.predict(X), atol=0.02)
+    got = rehearsal(problem_of(svr, X, y), SOME)
+    again = SVR(C=C, epsilon=epsilon, gamma=1.0).fit(X[SOME], y[SOME])
+    np.testing.assert_array_equal(got.rows, X[SOME])
+    np.testing.assert_array_equal(got.y[:, 0], y[SOME])
+    assert r2_score(again.predict(X), got.source.predict(X)) > 0.98
+    assert abs(got.source.n_vectors - again.support_.size) <= 10
+
+
+def test_the_scale_of_values_is_the_source_s(curve):
+    X, y = curve
+    ours, theirs = SVR(epsilon=0.1), SVR(C=1e4, epsilon=1e3)
+    plain, large = (rehearsal(problem_of(svr.fit(X, v), X, v), SOME) for svr, v in ((ours, y), (theirs, 1e4 * y)))
+    np.testing.assert_allclose(large.source.predict(X), 1e4 * plain.source.predict(X), atol=100)
+
+
+def test_a_regression_of_other_values_is_not_judged_by_y(curve):
+    X, y = curve
+    fit = np.arange(0, 300, 2)
+    for wanted, trusted in ((y, True), (np.exp(2 * y), False)):
+        problem, rehearsed = module.trusting_labels(problem_of(SVR(gamma=1.0).fit(X, y), X, wanted), fit)
+        assert (problem.y is not None) == (rehearsed is not None) == trusted
+
+
+def test_a_regression_that_takes_too_long_is_not_rehearsed(curve, monkeypatch):
+    X, y = curve
+    problem = problem_of(SVR(C=10.0, gamma=1.0).fit(X, y), X, y)
+    assert rehearsal(problem, SOME) is not None
+    monkeypatch.setattr(module, "_STEPS", 1)
+    assert rehearsal(problem, SOME) is None
 
 
 def test_a_dag_is_rehearsed_as_one(blobs):
@@ -149,8 +194,8 @@ def test_where_it_cannot_be(moons):
     laplacian = replace(ok.source, expansion=replace(ok.source.expansion, kernel=Laplacian(1.0)))
     assert rehearsal(replace(ok, source=laplacian), SOME) is None
     assert rehearsal(problem_of(OneVsRestClassifier(SVC()).fit(X, y + 2 * (X[:, 0] > 1)), X, y), SOME) is None
-    assert rehearsal(problem_of(SVR().fit(X, y), X, y), SOME) is None
     assert rehearsal(problem_of(KernelRidge(kernel="rbf").fit(X, y), X, y), SOME) is None
+    assert rehearsal(problem_of(svmpress.compress(SVR().fit(X, y), X, vectors=9).model, X, y), SOME) is None
     assert rehearsal(problem_of(OneClassSVM().fit(X), X, 2 * y - 1), SOME) is None
 
 

@@ -114,6 +114,20 @@ def test_two_classes_keep_their_decoder_and_its_sign(three):
     assert scene.finishes == (Finish.SOURCE, Finish.LABELS)
 
 
+def test_a_regressor_is_fitted_halfway_to_its_labels(rng):
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] + 0.1 * rng.standard_normal(60)
+    plain = scene_of(SVR().fit(X, y), X, y)
+    fitted = plain.by_labels()
+    np.testing.assert_array_equal(fitted.targets, (plain.targets + y[:, None]) / 2)
+    np.testing.assert_array_equal(fitted.placed[1], fitted.targets)
+    assert fitted.decoder is plain.decoder
+    assert not fitted.copies
+    assert fitted.finishes == plain.finishes == ()
+    assert Guard.of(plain).is_needed
+    assert not Guard.of(fitted).is_needed
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_guards_are_rows_with_the_values_of_the_source(rng, form):
     X = rng.standard_normal((60, 3))

@@ -6,10 +6,10 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
 
 1. **Starts** (k-means centres, rows picked by multi-output LARS or the elastic net, a smaller model grown; in the
    LibSVM layout centres of each class and of its support vectors) are refined briefly; the best goes on.
-2. **Targets**: a classifier may also be fitted to labels, with the norm in the kernel's space against over-fitting: it
-   then approximates kernel ridge regression. That does not repeat the errors of the source, it copies less of it, and
-   one output a class does instead of one a pair (the LibSVM layout keeps pairs). Both ways go on until one is clearly
-   behind.
+2. **Targets**: labels may be fitted instead (by a regressor, values halfway to y), with the norm in the kernel's space
+   against over-fitting; that approximates kernel ridge regression. It does not repeat the errors of the source, it
+   copies less of it, and one output a class does instead of one a pair (the LibSVM layout keeps pairs). Both ways go on
+   until one is clearly behind.
 3. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
    less to rows of other classes than its two), a kernel width that is learned, a stronger ridge, and for a copy in the
    LibSVM layout the norm.

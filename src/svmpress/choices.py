@@ -98,7 +98,7 @@ class Search:
     notes: list[str] = field(default_factory=list)
     trusted: bool = True
     """Whether the rehearsal saw most of the rows. An SVM that saw few is a poor thing to copy, and no measure for what
-    copying the source is worth: then classes are no targets, and finishes on its margins win near ties."""
+    copying the source is worth: then labels are no targets, and finishes on its margins win near ties."""
     example: Verdict | None = None
     """What the judge says of the rehearsed SVM itself."""
 
@@ -109,6 +109,7 @@ class Search:
         self.owner, self.mask = self._owned() if self.problem.layout == "libsvm" else (None, None)
         self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
         self.trials = Trials(self.effort)
+        self.called = "values halfway to y" if source.decoder.classes is None else "classes"  # labels, to a person
 
     def _owned(self) -> tuple[NDArray[np.intp] | None, NDArray[np.bool_] | None]:
         """Return the class of each vector in a LibSVM file, (m,), and which coefficients it can have, (m, M).
@@ -149,24 +150,25 @@ class Search:
         fewer = of_labels.targets.shape[1] < self.n_outputs
         instead = f"; {of_labels.targets.shape[1]} outputs do for {self.n_outputs}" if fewer else ""
         if self._beyond_copies(first[0], start):
-            self.notes.append(f"classes are fitted, not the source's values {first[0].against(start)}{instead}")
+            self.notes.append(f"{self.called} are fitted, not the source's values {first[0].against(start)}{instead}")
             return self._finished(of_labels, judge, start, *first)
         self.notes.append("the source's values as targets:")
         best, setting = self._best_setting(scene, judge, start, setting)
         lead = first[0].gain_over(best)
-        copied = None if lead > _CLEAR else self._finished(scene, judge, start, best, setting)
+        hopeless = lead > _CLEAR and self.problem.source.decoder.classes is not None  # values take longer than classes
+        copied = None if hopeless else self._finished(scene, judge, start, best, setting)
         if copied is not None and lead < -_CLEAR:
-            self.notes.append(f"the source's values are fitted, not classes {best.against(first[0])}")
+            self.notes.append(f"the source's values are fitted, not {self.called} {best.against(first[0])}")
             return copied
-        self.notes.append("classes as targets:")
+        self.notes.append(f"{self.called} as targets:")
         labels = self._finished(of_labels, judge, start, *first)
         rival = best if copied is None else copied[0]
         lead = labels[0].gain_over(rival)
         # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
         if copied is None or (lead >= 0 if fewer else lead > _HELPS):
-            self.notes.append(f"classes are fitted, not the source's values {labels[0].against(rival)}{instead}")
+            self.notes.append(f"{self.called} are fitted, not the source's values {labels[0].against(rival)}{instead}")
             return labels
-        self.notes.append(f"the source's values are fitted, not classes {rival.against(labels[0])}")
+        self.notes.append(f"the source's values are fitted, not {self.called} {rival.against(labels[0])}")
         return copied
 
     def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
@@ -179,8 +181,6 @@ class Search:
         """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""
         n = self.rows.shape[0]
         problem = replace(self.problem, rows=self.rows)
-        if problem.source.decoder.classes is None:  # a regressor is asked for the source's values, good or bad
-            problem = replace(problem, y=None)
         if n < _FEW_ROWS:
             return problem, None
         rows, held = split_rows(n, self.problem.seed)
@@ -188,9 +188,9 @@ class Search:
         problem, rehearsed = trusting_labels(problem, rows)
         if labelled and problem.y is None:
             self.problem = replace(self.problem, y=None)  # nor does the compression itself see them
-            self.notes.append(
-                "the source does not answer as its labels suggest (weights?): what it answers counts, not they"
-            )
+            self.notes.append("the source does not answer as y suggests (weights?): what it answers counts, not y")
+        if rehearsed is None and problem.source.decoder.classes is None:
+            problem = replace(problem, y=None)  # a regressor has seen all: it is asked for its values, good or bad
         judge = Judge(problem, held)
         if rehearsed is None:
             y = None if problem.y is None else problem.y[rows]
@@ -216,16 +216,16 @@ class Search:
             setting = Setting(relevance=_HARDLY, norm=_NORM)
             some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed, copies=False)
             scene = Scene.of(problem, some)
-        missing = scene.n_classes - len(np.unique(scene.known))
+        missing = 0 if scene.n_classes == 1 else scene.n_classes - len(np.unique(scene.known))
         if missing:  # nothing would be known of these
-            self.notes.append(f"classes as targets: not used ({missing} of them not among {scene.n:,} rows)")
+            self.notes.append(f"{self.called} as targets: not used ({missing} of them not among {scene.n:,} rows)")
             return None
         return self.by_labels(scene)
 
     def _may_follow_labels(self, scene: Scene) -> bool:
         """Return whether labels may be fitted; where that saves no outputs, only labels that are known."""
         saves = scene.n_classes > 2 and self.mask is None
-        if scene.n_classes < 2 or (scene.labels is None and not saves):
+        if scene.labels is None and not saves:
             return False
         return self.trusted and self.problem.source.kernel.definite
 
@@ -270,7 +270,7 @@ class Search:
         needed = -_FAR if self.mask is None else _CLEAR
         if all(fit.gain_over(start) < needed for fit, _ in ways):
             short = "" if needed < 0 else f"; pairs must lead by {needed:g}"
-            self.notes.append(f"classes as targets: not used {ways[0][0].against(start)}{short}")
+            self.notes.append(f"{self.called} as targets: not used {ways[0][0].against(start)}{short}")
             return None
         up = ways[1][0].score > ways[0][0].score
         for power in range(2, _MOST_NORMS) if up else range(-1, -_MOST_NORMS, -1):
@@ -280,10 +280,10 @@ class Search:
                 break
         best, setting = max(ways, key=lambda way: way[0].score)
         scores = ", ".join(f"{s.norm:.2g}: {t.score:.4f}" for t, s in ways)
-        self.notes.append(f"classes as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
+        self.notes.append(f"{self.called} as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
         best, setting = self._best_setting(scene, judge, best, setting)
         if start.gain_over(best) > _CLEAR:
-            self.notes.append(f"classes as targets: not used {best.against(start)}")
+            self.notes.append(f"{self.called} as targets: not used {best.against(start)}")
             return None
         return best, setting
 

@@ -136,8 +136,8 @@ def compress(
     X : (n, d), optional
         Rows like those that the model will see, unscaled if the model scales them; by default its support vectors.
     y : (n,), optional
-        Their labels or values: they help to judge, and at tiny sizes to fit. A one-class SVM learnt without labels and
-        is compressed without them.
+        Their labels or values: they help to judge, and are fitted instead of the source's answers where held-out rows
+        say that this is better. A one-class SVM learnt without labels and is compressed without them.
     vectors, ratio, max_bytes, max_latency, max_drop
         The budget, exactly one of them: a number of vectors, a share of the source's, bytes of vectors and
         coefficients, seconds per prediction on this machine, or the loss of accuracy (R², agreement) that is allowed on

@@ -6,27 +6,36 @@ Where y is given, the choices are therefore rehearsed: an SVM with the source's 
 rows alone, *it* is compressed, and the held-out rows judge that. What wins is then done to the source itself.
 
 C need not be known. A coefficient of a C-SVM is at most C, and if none reaches it, any C at least as large as the
-largest gives the same machine; so the largest coefficient of the source is a C that would have made it.
+largest gives the same machine; so the largest coefficient of the source is a C that would have made it. Nor need the
+tube of a support vector regression: the rows outside it are its support vectors, so it is as wide as the share of these
+among the rows says. Its coefficients add up to zero, which tells it from other regressors.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import SVC
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
 
 from svmpress import arrays
-from svmpress.decoders import PairDAG, PairVote, Sign
+from svmpress.arrays import Floats, Rows
+from svmpress.decoders import Identity, PairDAG, PairVote, Sign
 from svmpress.formats import from_estimator
 from svmpress.kernels import Kernel
+from svmpress.model import KernelModel
 from svmpress.problem import Problem
 
 _MANY_ROWS, _PART, _MOST_ROWS = 15_000, 3, 30_000
 """Rows that a rehearsal is content with, unless they are less than one in so many, and the most it may have: training
 grows with the square of their number."""
 _ALIKE = 0.9
+_ROUNDING = 1e-3
+_STEPS = 100
+"""Steps for each row after which the training of a regressor is given up: with a large C it may take forever."""
 _KERNELS = ("rbf", "poly", "sigmoid", "linear")
 
 
@@ -43,29 +52,60 @@ def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
     Returns
     -------
     Problem or None
-        None for regressors and one-class models, without y, for kernels that scikit-learn's SVC does not have, and if
-        a class is missing from the rows.
+        None for one-class models and regressors that are no SVMs, without y, for kernels that scikit-learn's SVMs do
+        not have, if a class is missing from the rows, and if a regressor takes too long to train.
     """
     source = problem.source
-    known = isinstance(source.decoder, Sign | PairVote | PairDAG) and source.task == "classification"
     kernel = _sklearn_kernel(source.kernel)
-    if problem.y is None or problem.rows is None or not known or kernel is None:
+    if problem.y is None or problem.rows is None or kernel is None:
         return None
     most = max(_MANY_ROWS, min(len(rows) // _PART, _MOST_ROWS))
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(problem.seed).permutation(rows)[:most])
     X, y = arrays.take(problem.rows, rows), problem.y[rows]
+    if isinstance(source.decoder, Identity) and _is_svr(source):
+        model = _regressor(problem, kernel, X, y)
+    elif isinstance(source.decoder, Sign | PairVote | PairDAG) and source.task == "classification":
+        model = _classifier(source, kernel, X, y)
+    else:
+        model = None
+    return None if model is None else replace(problem, source=model, rows=X, y=y)
+
+
+def _classifier(source: KernelModel, kernel: dict[str, object], X: Rows, y: NDArray[np.intp]) -> KernelModel | None:
+    """Return an SVM like the source, trained on rows X (k, d) with positions y (k,) in its classes."""
     assert source.classes_ is not None
     if len(np.unique(y)) < source.classes_.size:
         return None
-    largest = float(np.abs(source.expansion.coef).max(initial=0.0))
-    svc = SVC(C=largest or 1.0, cache_size=500, **kernel).fit(X, y)
-    again = from_estimator(svc)
+    again = from_estimator(SVC(C=_largest_coefficient(source), cache_size=500, **kernel).fit(X, y))
     expansion = again.expansion
     if isinstance(again.decoder, Sign) and not isinstance(source.decoder, Sign):  # a pair's value has the other sign
         expansion = replace(expansion, coef=-expansion.coef, intercept=-expansion.intercept)
-    model = replace(again, expansion=expansion, decoder=source.decoder)
-    return replace(problem, source=model, rows=X, y=y)
+    return replace(again, expansion=expansion, decoder=source.decoder)
+
+
+def _regressor(problem: Problem, kernel: dict[str, object], X: Rows, y: Floats) -> KernelModel | None:
+    """Return a support vector regression like the source, trained on rows X (k, d) with values y (k, 1)."""
+    assert problem.rows is not None
+    source = problem.source
+    missed = np.abs(problem.values(X) - y)
+    inside = 1 - source.n_vectors / problem.rows.shape[0]
+    tube = float(np.quantile(missed, max(0.0, inside), method="higher"))  # support vectors lie on its edge, or beyond
+    svr = SVR(C=_largest_coefficient(source), epsilon=tube, cache_size=500, max_iter=_STEPS * X.shape[0], **kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svr.fit(X, y[:, 0])
+    return None if svr.fit_status_ else from_estimator(svr)
+
+
+def _is_svr(source: KernelModel) -> bool:
+    """Return whether this regressor can be the solution of a support vector regression."""
+    coef = source.expansion.coef
+    return source.n_outputs == 1 and abs(float(coef.sum())) <= _ROUNDING * float(np.abs(coef).sum())
+
+
+def _largest_coefficient(source: KernelModel) -> float:
+    return float(np.abs(source.expansion.coef).max(initial=0.0)) or 1.0
 
 
 def _sklearn_kernel(kernel: Kernel) -> dict[str, object] | None:
@@ -80,8 +120,8 @@ def _sklearn_kernel(kernel: Kernel) -> dict[str, object] | None:
 def trusting_labels(problem: Problem, rows: NDArray[np.intp]) -> tuple[Problem, Problem | None]:
     """Return the problem and its rehearsal on these rows; without y and rehearsal where the source does not follow y.
 
-    An SVM trained with weights of classes or rows does not answer as its labels suggest. Labels must not judge it then:
-    what it answers counts.
+    An SVM trained with weights of classes or rows does not answer as its labels suggest, nor does one of other values
+    than those of y, of their logarithms, say. Labels must not judge it then: what it answers counts.
     """
     rehearsed = rehearsal(problem, rows)
     if rehearsed is None or _alike(problem, rehearsed):
@@ -90,6 +130,10 @@ def trusting_labels(problem: Problem, rows: NDArray[np.intp]) -> tuple[Problem, 
 
 
 def _alike(problem: Problem, rehearsed: Problem) -> bool:
-    """Return whether a rehearsal answers its own rows as the source does, nine times out of ten."""
-    answers = [some.source.decoder.labels(some.values(rehearsed.rows)) for some in (problem, rehearsed)]
-    return bool(np.mean(answers[0] == answers[1]) >= _ALIKE)
+    """Return whether a rehearsal answers its own rows as the source does, nine times out of ten (or so in R²)."""
+    assert rehearsed.rows is not None
+    F, again = (some.values(rehearsed.rows) for some in (problem, rehearsed))
+    decoder = problem.source.decoder
+    if decoder.classes is None:
+        return bool(np.sum((F - again) ** 2) <= (1 - _ALIKE) * np.sum((F - F.mean(axis=0)) ** 2))
+    return bool(np.mean(decoder.labels(F) == decoder.labels(again)) >= _ALIKE)

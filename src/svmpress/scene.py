@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +74,8 @@ class Scene:
         On the host, sorted by class.
     classes : (n,)
         What rows are sorted by: what the teacher says, or the labels of pairs; zeros for a regressor.
-    labels : (n,) or None
-        What is true.
+    labels : (n,) or (n, M), or None
+        What is true: positions of classes, or the values of a regression.
     decoder : Decoder
         What makes answers of values like the targets.
     targets : (n, M)
@@ -88,7 +89,7 @@ class Scene:
     problem: Problem
     X: Rows
     classes: NDArray[np.intp]
-    labels: NDArray[np.intp] | None
+    labels: NDArray[Any] | None
     decoder: Decoder
     targets: Floats
     placed: tuple[Array, Array]
@@ -103,8 +104,7 @@ class Scene:
         F = problem.values(X)
         classes = positions(problem.source.decoder, F)
         order = np.argsort(classes, kind="stable")
-        known = problem.y is not None and problem.source.decoder.classes is not None
-        labels = problem.y[which][order] if known and problem.y is not None else None
+        labels = None if problem.y is None else problem.y[which][order]
         X, F = arrays.take(X, order), F[order]
         placed = _placed(problem, X, F)
         return cls(problem, X, classes[order], labels, problem.source.decoder, F, placed)
@@ -128,8 +128,8 @@ class Scene:
         return 1 if classes is None else int(classes.size)
 
     @property
-    def known(self) -> NDArray[np.intp]:
-        """What is true of each row, (n,); what the teacher says where that is not known."""
+    def known(self) -> NDArray[Any]:
+        """What is true of each row, (n,) or (n, M); what a classifier says where that is not known."""
         return self.classes if self.labels is None else self.labels
 
     @property
@@ -140,8 +140,10 @@ class Scene:
     def by_labels(self, *, pairs: bool = False) -> Scene:
         """Return the same rows with their labels as targets, +1 and -1, and one output a class (one in all for two).
 
-        Where labels are not known, the teacher's answers take their place. With ``pairs`` there is an output for each
-        pair of classes as before; rows of others are 0 to it, and are to count for little.
+        Targets of a regressor are halfway between the teacher's values, which have less noise, and those that are true,
+        which the teacher has not met. Where labels of classes are not known, the teacher's answers take their place.
+        With ``pairs`` there is an output for each pair of classes as before; rows of others are 0 to it, and are to
+        count for little.
         """
         if pairs and self.n_classes > 2:
             order = np.argsort(self.known, kind="stable")
@@ -153,7 +155,10 @@ class Scene:
         decoder, several = self.decoder, self.n_classes > 2
         if several and decoder.classes is not None:
             decoder = Argmax(decoder.classes)
-        targets = sides_of(self.known, self.n_classes, self.pairwise and not several)
+        if decoder.classes is None:
+            targets = (self.targets + self.known) / 2
+        else:
+            targets = sides_of(self.known, self.n_classes, self.pairwise and not several)
         placed = (self.placed[0], self.problem.backend.asarray(targets))
         return replace(self, decoder=decoder, targets=targets, placed=placed, copies=False)
 
@@ -250,8 +255,8 @@ class Guard:
 
     @classmethod
     def of(cls, scene: Scene) -> Guard:
-        """Return a guard for a descent in a scene."""
-        return cls(scene.n_classes == 1 and scene.problem.source.kernel.width_matters)
+        """Return a guard for a descent in a scene; what follows labels has a norm, which leaves no place alone."""
+        return cls(scene.copies and scene.n_classes == 1 and scene.problem.source.kernel.width_matters)
 
     def over(self, scene: Scene, V: Floats) -> Scene:
         """Return a scene with vectors V (m, d), and all that have come by before, as further rows."""
