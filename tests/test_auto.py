@@ -22,7 +22,7 @@ from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
-from svmpress.scene import Scene, Setting
+from svmpress.scene import Guard, Scene, Setting
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +134,25 @@ def test_y_wins_where_a_regressor_learned_the_noise_by_heart():
     assert lost(svr, result.model, *surface(2000, 1)) < -0.1
     copy = svmpress.compress(svr, X, vectors=30)
     assert not any("halfway to y" in note for note in copy.notes)
+
+
+def test_a_copy_competes_with_y_as_it_will_be_under_guard(monkeypatch):
+    X, y = surface(300, 0)
+    problem = problem_of(SVR(gamma=0.3).fit(X, y), X, y)
+    watched = []
+
+    def over(self, scene, V):
+        watched.append((self.is_needed, scene.copies))
+        return guarded(self, scene, V)
+
+    guarded = Guard.over
+    monkeypatch.setattr(Guard, "over", over)
+    Search(problem, 8, None, None).choice()
+    assert (True, True) in watched
+    assert (True, False) not in watched
+    watched.clear()
+    Search(replace(problem, y=None), 8, None, None).choice()
+    assert not any(needed for needed, _ in watched)
 
 
 def test_a_regressor_of_other_values_than_y_is_copied():

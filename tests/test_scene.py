@@ -124,8 +124,10 @@ def test_a_regressor_is_fitted_halfway_to_its_labels(rng):
     assert fitted.decoder is plain.decoder
     assert not fitted.copies
     assert fitted.finishes == plain.finishes == ()
-    assert Guard.of(plain).is_needed
+    guard = Guard.of(plain)
+    assert guard.is_needed
     assert not Guard.of(fitted).is_needed
+    assert guard.over(plain, X[:3]).labels is None
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])

@@ -17,7 +17,7 @@ from svmpress.kernels import Kernel
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import TracePoint
 from svmpress.rehearsal import trusting_labels
-from svmpress.scene import Finish, Scene, Setting
+from svmpress.scene import Finish, Guard, Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.starting import owners, starts, starts_by_class
@@ -343,8 +343,11 @@ class Search:
         """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
         total = self.trials.steps(0.2, scene, setting, 12, 600)
         way = [best]
+        # a copy that competes with y must not look better than it will be under guard
+        guard = Guard.of(scene) if scene.labels is not None else Guard(is_needed=False)
         for steps in (total // 4, total // 4, total // 2):
-            way.append(self.trials.continued(scene, judge, way[-1], setting, steps))
+            watched = guard.over(scene, way[-1].fit.vectors)
+            way.append(self.trials.continued(watched, judge, way[-1], setting, steps))
         peak = max(way, key=lambda tried: tried.score)
         enough = _CLEAR if scene.copies else 0.0  # a closer copy is good in itself, a closer fit to labels is not
         top = next(tried for tried in reversed(way) if peak.gain_over(tried) <= enough)
@@ -361,7 +364,7 @@ class Search:
         if not scene.copies:  # what holds labels back is the norm, which has been chosen
             return top, choice
         for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
-            other = self.trials.continued(scene, judge, top, replace(setting, ridge=float(ridge)), 0)
+            other = self.trials.continued(watched, judge, top, replace(setting, ridge=float(ridge)), 0)
             if other.gain_over(top) > _CLEAR:
                 top, choice = other, replace(choice, ridge=float(ridge))
         if choice.ridge is not None:

@@ -163,10 +163,10 @@ class Scene:
         return replace(self, decoder=decoder, targets=targets, placed=placed, copies=False)
 
     def with_rows(self, V: Floats, values: Floats) -> Scene:
-        """Return the scene of a regressor with further rows V (k, d) and their values (k, M)."""
+        """Return the scene of a regressor with further rows V (k, d) and the teacher's values there (k, M)."""
         X, F = arrays.stacked(self.X, V), np.concatenate([self.targets, values])
         classes = np.concatenate([self.classes, np.zeros(len(V), dtype=np.intp)])
-        return replace(self, X=X, classes=classes, targets=F, placed=_placed(self.problem, X, F))
+        return replace(self, X=X, classes=classes, labels=None, targets=F, placed=_placed(self.problem, X, F))
 
     def project(
         self, V: Floats, kernel: Kernel, setting: Setting, steps: int, stage: str, mask: NDArray[np.bool_] | None
