@@ -139,27 +139,64 @@ def test_y_wins_where_a_regressor_learned_the_noise_by_heart():
 def test_a_copy_competes_with_y_as_it_will_be_under_guard(monkeypatch):
     X, y = surface(300, 0)
     problem = problem_of(SVR(gamma=0.3).fit(X, y), X, y)
-    watched = []
+    guards, judged = [], []
 
     def over(self, scene, V):
-        watched.append((self.is_needed, scene.copies))
+        guards.append((self, scene.copies))
         return guarded(self, scene, V)
 
-    guarded = Guard.over
+    def best_descent(self, scene, *args):
+        top, choice = descended(self, scene, *args)
+        judged.append((scene.copies, top))
+        return top, choice
+
+    guarded, descended = Guard.over, Search._best_descent
     monkeypatch.setattr(Guard, "over", over)
+    monkeypatch.setattr(Search, "_best_descent", best_descent)
     Search(problem, 8, None, None).choice()
-    assert (True, True) in watched
-    assert (True, False) not in watched
-    watched.clear()
+    assert sorted(copies for copies, _ in judged) == [False, True]
+    (guard,) = {guard for guard, _ in guards if guard.is_needed}
+    top = next(top for copies, top in judged if copies)
+    assert any(np.array_equal(top.fit.vectors, places) for places in guard.places)  # its own vectors, too
+    assert not any(guard.is_needed for guard, copies in guards if not copies)
+    guards.clear()
     Search(replace(problem, y=None), 8, None, None).choice()
-    assert not any(needed for needed, _ in watched)
+    assert not any(guard.is_needed for guard, _ in guards)
+
+
+def test_settings_of_a_regressor_s_copy_are_judged_by_likeness(monkeypatch):
+    X, y = surface(300, 0)
+    run = Search(problem_of(SVR(gamma=0.3).fit(X, y), X, y), 8, None, None)
+    judges = {}
+
+    def best_setting(self, scene, judge, *args):
+        judges[scene.copies] = judge
+        return chosen(self, scene, judge, *args)
+
+    chosen = Search._best_setting
+    monkeypatch.setattr(Search, "_best_setting", best_setting)
+    run.choice()
+    assert judges[True] is run.likeness
+    assert run.likeness.reference.score == 1.0
+    assert judges[False].reference.score < 1.0
+
+
+def test_a_regressor_that_cannot_be_rehearsed_is_copied_and_that_is_said():
+    X, y = surface(300, 0)
+    result = svmpress.compress(KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1).fit(X, y), X, y, vectors=20)
+    assert "y is not used: no regression like the source could be trained on some of the rows" in result.notes
+    without = svmpress.compress(KernelRidge(kernel="rbf", gamma=0.3, alpha=0.1).fit(X, y), X, vectors=20)
+    np.testing.assert_array_equal(result.model.expansion.coef, without.model.expansion.coef)
 
 
 def test_a_regressor_of_other_values_than_y_is_copied():
     X, y = surface(600, 0)
     svr = SVR(C=10, gamma=0.3).fit(X, y)
     result = svmpress.compress(svr, X, np.exp(y), ratio=0.1)
-    assert "the source does not answer as y suggests (weights?): what it answers counts, not y" in result.notes
+    assert (
+        "the source does not answer as y suggests (weights, other values?): what it answers counts, not y"
+        in result.notes
+    )
     assert r2_score(svr.predict(X), result.model.predict(X)) > 0.99
 
 

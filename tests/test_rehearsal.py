@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import svmpress
 from problems import problem_of
@@ -97,11 +97,43 @@ def test_it_is_the_regression_that_the_other_rows_would_have_given(curve, C, eps
     assert abs(got.source.n_vectors - again.support_.size) <= 10
 
 
-def test_the_scale_of_values_is_the_source_s(curve):
+@pytest.mark.parametrize("unit", [1e-3, 1e5])
+def test_the_units_of_values_do_not_matter(unit):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 4))
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.2 * rng.standard_normal(800)
+    half = np.arange(0, 800, 2)
+    plain, scaled = (
+        rehearsal(problem_of(SVR(C=10 * u, epsilon=0.1 * u, tol=1e-3 * u).fit(X, y * u), X, y * u), half)
+        for u in (1.0, unit)
+    )
+    assert abs(scaled.source.n_vectors - plain.source.n_vectors) <= 5
+    np.testing.assert_allclose(scaled.source.predict(X) / unit, plain.source.predict(X), atol=0.02)
+
+
+def test_other_regressions_by_support_vectors(curve):
     X, y = curve
-    ours, theirs = SVR(epsilon=0.1), SVR(C=1e4, epsilon=1e3)
-    plain, large = (rehearsal(problem_of(svr.fit(X, v), X, v), SOME) for svr, v in ((ours, y), (theirs, 1e4 * y)))
-    np.testing.assert_allclose(large.source.predict(X), 1e4 * plain.source.predict(X), atol=100)
+    nu = NuSVR(nu=0.4, C=2.0, gamma=1.0).fit(X, y)
+    got = rehearsal(problem_of(nu, X, y), np.arange(300))
+    np.testing.assert_allclose(got.source.predict(X), nu.predict(X), atol=0.05)
+    X = np.maximum(X, 0)
+    svr = SVR(gamma=1.0).fit(X, y)
+    dense, thin = (rehearsal(problem_of(svr, rows, y), SOME) for rows in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(thin.source.predict(X), dense.source.predict(X), atol=1e-3)
+    flat = rehearsal(problem_of(SVR().fit(X, np.ones(300)), X, np.ones(300)), SOME)
+    assert flat is None or np.allclose(flat.source.predict(X), 1.0)
+
+
+def test_a_regressor_is_rehearsed_where_y_could_be_fitted(curve, monkeypatch):
+    X, y = curve
+    sigmoid = SVR(kernel="sigmoid", gamma=0.1).fit(X, y)
+    assert rehearsal(problem_of(sigmoid, X, y), SOME) is None
+    problem = problem_of(SVR().fit(X, y), X, y)
+    monkeypatch.setattr(module, "_PART", 10)
+    monkeypatch.setattr(module, "_MANY_ROWS", 150)
+    assert rehearsal(problem, np.arange(300)) is not None
+    monkeypatch.setattr(module, "_MANY_ROWS", 149)
+    assert rehearsal(problem, np.arange(300)) is None
 
 
 def test_a_regression_of_other_values_is_not_judged_by_y(curve):
@@ -116,7 +148,7 @@ def test_a_regression_that_takes_too_long_is_not_rehearsed(curve, monkeypatch):
     X, y = curve
     problem = problem_of(SVR(C=10.0, gamma=1.0).fit(X, y), X, y)
     assert rehearsal(problem, SOME) is not None
-    monkeypatch.setattr(module, "_STEPS", 1)
+    monkeypatch.setattr(module, "_MOST_WORK", 150 * 150)
     assert rehearsal(problem, SOME) is None
 
 

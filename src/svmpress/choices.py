@@ -47,7 +47,7 @@ class Choice:
     kernel: Kernel
     setting: Setting
     copies: bool = True
-    """Whether the source's values are fitted; else labels."""
+    """Whether the source's values are fitted; else labels, or values halfway to them."""
     steps: int | None = None
     """Steps of descent; None: as many as the work allows."""
     ridge: float | None = None
@@ -101,6 +101,8 @@ class Search:
     copying the source is worth: then labels are no targets, and finishes on its margins win near ties."""
     example: Verdict | None = None
     """What the judge says of the rehearsed SVM itself."""
+    likeness: Judge | None = None
+    """Who judges a regressor's copy: its agreement with the rehearsed SVM, for y has noise, and a copy has none."""
 
     def __post_init__(self) -> None:
         source = self.problem.source
@@ -145,24 +147,26 @@ class Search:
     def _better_way(self, scene: Scene, of_labels: Scene | None, judge: Judge, start: Tried, setting: Setting) -> Way:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
         first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
+        own = self.likeness or judge
         if of_labels is None or first is None:
-            return self._finished(scene, judge, start, *self._best_setting(scene, judge, start, setting))
+            return self._finished(scene, own, start, *self._best_setting(scene, own, start, setting))
         fewer = of_labels.targets.shape[1] < self.n_outputs
         instead = f"; {of_labels.targets.shape[1]} outputs do for {self.n_outputs}" if fewer else ""
         if self._beyond_copies(first[0], start):
             self.notes.append(f"{self.called} are fitted, not the source's values {first[0].against(start)}{instead}")
             return self._finished(of_labels, judge, start, *first)
         self.notes.append("the source's values as targets:")
-        best, setting = self._best_setting(scene, judge, start, setting)
-        lead = first[0].gain_over(best)
+        best, setting = self._best_setting(scene, own, start, setting)
+        rival = self._judged_alike(judge, scene, best)
+        lead = first[0].gain_over(rival)
         hopeless = lead > _CLEAR and self.problem.source.decoder.classes is not None  # values take longer than classes
-        copied = None if hopeless else self._finished(scene, judge, start, best, setting)
+        copied = None if hopeless else self._finished(scene, own, start, best, setting)
         if copied is not None and lead < -_CLEAR:
-            self.notes.append(f"the source's values are fitted, not {self.called} {best.against(first[0])}")
+            self.notes.append(f"the source's values are fitted, not {self.called} {rival.against(first[0])}")
             return copied
         self.notes.append(f"{self.called} as targets:")
         labels = self._finished(of_labels, judge, start, *first)
-        rival = best if copied is None else copied[0]
+        rival = rival if copied is None else self._judged_alike(judge, scene, copied[0])
         lead = labels[0].gain_over(rival)
         # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
         if copied is None or (lead >= 0 if fewer else lead > _HELPS):
@@ -170,6 +174,10 @@ class Search:
             return labels
         self.notes.append(f"the source's values are fitted, not {self.called} {rival.against(labels[0])}")
         return copied
+
+    def _judged_alike(self, judge: Judge, scene: Scene, copy: Tried) -> Tried:
+        """Return a copy as the judge of labels sees it."""
+        return copy if self.likeness is None else self.trials.judged(judge, scene, copy.fit)
 
     def _beyond_copies(self, labels: Tried, start: Tried) -> bool:
         """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
@@ -188,9 +196,12 @@ class Search:
         problem, rehearsed = trusting_labels(problem, rows)
         if labelled and problem.y is None:
             self.problem = replace(self.problem, y=None)  # nor does the compression itself see them
-            self.notes.append("the source does not answer as y suggests (weights?): what it answers counts, not y")
-        if rehearsed is None and problem.source.decoder.classes is None:
+            self.notes.append(
+                "the source does not answer as y suggests (weights, other values?): what it answers counts, not y"
+            )
+        if problem.y is not None and rehearsed is None and problem.source.decoder.classes is None:
             problem = replace(problem, y=None)  # a regressor has seen all: it is asked for its values, good or bad
+            self.notes.append("y is not used: no regression like the source could be trained on some of the rows")
         judge = Judge(problem, held)
         if rehearsed is None:
             y = None if problem.y is None else problem.y[rows]
@@ -198,6 +209,8 @@ class Search:
         assert rehearsed.rows is not None
         self.trusted = 2 * rehearsed.rows.shape[0] >= rows.size
         self.example = judge.of(rehearsed.source.expansion)
+        if problem.source.decoder.classes is None:
+            self.likeness = Judge(replace(problem, source=rehearsed.source, y=None), held)
         self.notes.append(
             f"choices were rehearsed on an SVM like the source, trained on {rehearsed.rows.shape[0]:,} rows; "
             f"it scores {self.example.score:.4f} on {held.size:,} held-out rows"
@@ -345,9 +358,13 @@ class Search:
         way = [best]
         # a copy that competes with y must not look better than it will be under guard
         guard = Guard.of(scene) if scene.labels is not None else Guard(is_needed=False)
+        watched = guard.over(scene, best.fit.vectors)
         for steps in (total // 4, total // 4, total // 2):
-            watched = guard.over(scene, way[-1].fit.vectors)
-            way.append(self.trials.continued(watched, judge, way[-1], setting, steps))
+            tried = self.trials.continued(watched, judge, way[-1], setting, steps)
+            if guard.is_needed:
+                watched = guard.over(scene, tried.fit.vectors)
+                tried = self.trials.continued(watched, judge, tried, setting, 0)
+            way.append(tried)
         peak = max(way, key=lambda tried: tried.score)
         enough = _CLEAR if scene.copies else 0.0  # a closer copy is good in itself, a closer fit to labels is not
         top = next(tried for tried in reversed(way) if peak.gain_over(tried) <= enough)

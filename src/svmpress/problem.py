@@ -33,7 +33,7 @@ class Problem:
     source : KernelModel
     rows : (n, d) or None
         Rows to match the source on, scaled as its vectors are; None where no data was given.
-    y : (n,) or None
+    y : (n,) or (n, M), or None
         What the rows should be answered with: positions in ``source.classes_``, or values of a regression.
     layout : "shared" or "libsvm"
     backend : Backend

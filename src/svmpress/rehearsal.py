@@ -8,7 +8,7 @@ rows alone, *it* is compressed, and the held-out rows judge that. What wins is t
 C need not be known. A coefficient of a C-SVM is at most C, and if none reaches it, any C at least as large as the
 largest gives the same machine; so the largest coefficient of the source is a C that would have made it. Nor need the
 tube of a support vector regression: the rows outside it are its support vectors, so it is as wide as the share of these
-among the rows says. Its coefficients add up to zero, which tells it from other regressors.
+among the rows says. Its coefficients add up to zero; a regressor whose do not is another, and is not rehearsed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,12 @@ _MANY_ROWS, _PART, _MOST_ROWS = 15_000, 3, 30_000
 grows with the square of their number."""
 _ALIKE = 0.9
 _ROUNDING = 1e-3
-_STEPS = 100
-"""Steps for each row after which the training of a regressor is given up: with a large C it may take forever."""
+"""Of their absolute sum: how far from zero the sum of a support vector regression's coefficients may be."""
+_TOLERANCE = 1e-3
+"""Of the spread of y, to which a regressor is trained: that of scikit-learn is in the units of y."""
+_MOST_WORK = 8_000_000_000
+"""Steps times rows after which the training of a regressor is given up, about a minute: with a large C it may take
+forever."""
 _KERNELS = ("rbf", "poly", "sigmoid", "linear")
 
 
@@ -52,19 +56,22 @@ def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
     Returns
     -------
     Problem or None
-        None for one-class models and regressors that are no SVMs, without y, for kernels that scikit-learn's SVMs do
-        not have, if a class is missing from the rows, and if a regressor takes too long to train.
+        None for one-class models, without y, for kernels that scikit-learn's SVMs do not have, and if a class is
+        missing from the rows. Of regressors, None where y would not be fitted anyway: if they are no SVMs or their
+        kernel is not positive definite, if there are more than twice as many rows, or if training takes too long.
     """
     source = problem.source
     kernel = _sklearn_kernel(source.kernel)
     if problem.y is None or problem.rows is None or kernel is None:
         return None
-    most = max(_MANY_ROWS, min(len(rows) // _PART, _MOST_ROWS))
+    given = len(rows)
+    most = max(_MANY_ROWS, min(given // _PART, _MOST_ROWS))
     if len(rows) > most:
         rows = np.sort(np.random.default_rng(problem.seed).permutation(rows)[:most])
     X, y = arrays.take(problem.rows, rows), problem.y[rows]
-    if isinstance(source.decoder, Identity) and _is_svr(source):
-        model = _regressor(problem, kernel, X, y)
+    if isinstance(source.decoder, Identity):
+        useful = _is_svr(source) and source.kernel.definite and 2 * len(rows) >= given
+        model = _regressor(problem, kernel, X, y) if useful else None
     elif isinstance(source.decoder, Sign | PairVote | PairDAG) and source.task == "classification":
         model = _classifier(source, kernel, X, y)
     else:
@@ -91,7 +98,12 @@ def _regressor(problem: Problem, kernel: dict[str, object], X: Rows, y: Floats) 
     missed = np.abs(problem.values(X) - y)
     inside = 1 - source.n_vectors / problem.rows.shape[0]
     tube = float(np.quantile(missed, max(0.0, inside), method="higher"))  # support vectors lie on its edge, or beyond
-    svr = SVR(C=_largest_coefficient(source), epsilon=tube, cache_size=500, max_iter=_STEPS * X.shape[0], **kernel)
+    limits = {
+        "tol": _TOLERANCE * (float(np.std(y)) or 1.0),
+        "max_iter": max(1, _MOST_WORK // X.shape[0]),
+        "cache_size": 500,
+    }
+    svr = SVR(C=_largest_coefficient(source), epsilon=tube, **limits, **kernel)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         svr.fit(X, y[:, 0])
@@ -109,7 +121,7 @@ def _largest_coefficient(source: KernelModel) -> float:
 
 
 def _sklearn_kernel(kernel: Kernel) -> dict[str, object] | None:
-    """Return the kernel as arguments of SVC; None if it has none such."""
+    """Return the kernel as arguments of SVC and SVR; None if it has none such."""
     degree = kernel.params.get("degree", 0)
     if kernel.name not in _KERNELS or degree != int(degree):
         return None

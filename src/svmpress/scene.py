@@ -83,7 +83,7 @@ class Scene:
     placed : (n, d) and (n, M)
         Rows and targets on the device to compute on.
     copies : bool
-        Whether the targets are the teacher's decision values; else they are labels.
+        Whether the targets are the teacher's decision values; else they are labels, or halfway to these.
     """
 
     problem: Problem

@@ -25,7 +25,7 @@ from svmpress.cli.common import (
 _EPILOG = """\
 Give at most one budget; without one, a tenth of the vectors is kept. With --data the small model is
 fitted on those rows (unscaled, as the model gets them), without it on the support vectors alone.
-Labels in the data help at small sizes; --no-labels leaves them out.
+Labels in the data, or values of a regression, help to judge and to fit; --no-labels leaves them out.
 
 examples:
   svmpress compress big.model -o small.model --ratio 0.1 --data train.svm
