@@ -45,13 +45,13 @@ class Brief:
         return Outcome(expansion_of(fit), status=status)
 
     def fits(self, scene: Scene, m: int, smaller: Floats | None = None) -> list[Refined]:
-        """Return the fits of m vectors: by values, and then by labels where there are any."""
+        """Return the fits of m vectors: by values, and then by labels of classes where there are any."""
         d = scene.X.shape[1]
         before = np.empty((0, d)) if smaller is None else smaller
         V = np.concatenate([before, kmeans_centres(scene.X, m - len(before), scene.problem.seed + m)])
         kernel = scene.problem.source.kernel
         fits = [scene.project(V, kernel, Setting(), self.steps, "brief", None)]
-        if scene.labels is not None and self.label_steps:
+        if Finish.LABELS in scene.finishes and self.label_steps:
             fits.append(scene.finish(Finish.LABELS, fits[0], Setting(), self.label_steps, "brief", None))
         return fits
 
