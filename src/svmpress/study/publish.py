@@ -36,6 +36,7 @@ def publish(
     docs: bool = False,
     suffixes: Sequence[str] = (".png", ".pdf", ".svg"),
     command: str = "",
+    remark: str = "",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Published:
     """Write the page of a study, and its figures into a folder beside it.
@@ -55,6 +56,8 @@ def publish(
         Formats of the figures; the page shows PNG and links to PDF.
     command : str
         What the page says that writes it.
+    remark : str
+        What it says of these records besides.
     progress : callable, optional
         Called with (stage, done, total).
     """
@@ -68,7 +71,7 @@ def publish(
             pictures = _draw(records, target.parent / folder, suffixes, progress)
         except MissingExtraError as e:
             note = f"figures are left out: {e}"
-    text = page(records, figures=folder if pictures or docs else None, docs=docs, command=command)
+    text = page(records, figures=folder if pictures or docs else None, docs=docs, command=command, remark=remark)
     with replacing(target) as (file,):
         file.write(text.encode())
     return Published(target, tuple(pictures), note)

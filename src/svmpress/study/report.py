@@ -47,7 +47,9 @@ Cost = Callable[[Point], float]
 """What a model costs."""
 
 
-def page(records: Records, *, figures: str | None = "figures", docs: bool = False, command: str = "") -> str:
+def page(
+    records: Records, *, figures: str | None = "figures", docs: bool = False, command: str = "", remark: str = ""
+) -> str:
     """Return the page, in Markdown.
 
     Parameters
@@ -59,12 +61,15 @@ def page(records: Records, *, figures: str | None = "figures", docs: bool = Fals
         Whether the page lies among the other pages of the project and may link to them.
     command : str
         What writes this page, for its first line.
+    remark : str
+        A paragraph on these records, after what was run.
     """
     found = curves(records)
     parts = [
         "# The study",
         f"Generated{f' by `{command}`' if command else ''} from the records of `svmpress study`; not edited by hand.",
         *_what_was_run(records),
+        *([remark] if remark else []),
         *_figure(
             figures,
             "figure3",
