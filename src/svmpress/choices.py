@@ -159,7 +159,7 @@ class Search:
         best, setting = self._best_setting(scene, own, start, setting)
         rival = self._judged_alike(judge, scene, best)
         lead = first[0].gain_over(rival)
-        hopeless = lead > _CLEAR and self.problem.source.decoder.classes is not None  # values take longer than classes
+        hopeless = lead > _CLEAR and self.likeness is None  # the values of a regressor take longer than classes
         copied = None if hopeless else self._finished(scene, own, start, best, setting)
         if copied is not None and lead < -_CLEAR:
             self.notes.append(f"the source's values are fitted, not {self.called} {rival.against(first[0])}")

@@ -28,6 +28,7 @@ from svmpress.formats import from_estimator
 from svmpress.kernels import Kernel
 from svmpress.model import KernelModel
 from svmpress.problem import Problem
+from svmpress.scoring import Judge
 
 _MANY_ROWS, _PART, _MOST_ROWS = 15_000, 3, 30_000
 """Rows that a rehearsal is content with, unless they are less than one in so many, and the most it may have: training
@@ -142,10 +143,7 @@ def trusting_labels(problem: Problem, rows: NDArray[np.intp]) -> tuple[Problem, 
 
 
 def _alike(problem: Problem, rehearsed: Problem) -> bool:
-    """Return whether a rehearsal answers its own rows as the source does, nine times out of ten (or so in R²)."""
+    """Return whether a rehearsal answers its own rows as the source does: nine times out of ten, or by so much R²."""
     assert rehearsed.rows is not None
-    F, again = (some.values(rehearsed.rows) for some in (problem, rehearsed))
-    decoder = problem.source.decoder
-    if decoder.classes is None:
-        return bool(np.sum((F - again) ** 2) <= (1 - _ALIKE) * np.sum((F - F.mean(axis=0)) ** 2))
-    return bool(np.mean(decoder.labels(F) == decoder.labels(again)) >= _ALIKE)
+    judge = Judge(replace(problem, rows=rehearsed.rows, y=None), np.arange(rehearsed.rows.shape[0]))
+    return judge.verdict(rehearsed.values(rehearsed.rows)).score >= _ALIKE
