@@ -23,6 +23,7 @@ from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
 from svmpress.scene import Guard, Scene, Setting
+from svmpress.stages import Stages
 
 
 @pytest.fixture(scope="module")
@@ -150,9 +151,9 @@ def test_a_copy_competes_with_y_as_it_will_be_under_guard(monkeypatch):
         judged.append((scene.copies, top))
         return top, choice
 
-    guarded, descended = Guard.over, Search._best_descent
+    guarded, descended = Guard.over, Stages._best_descent
     monkeypatch.setattr(Guard, "over", over)
-    monkeypatch.setattr(Search, "_best_descent", best_descent)
+    monkeypatch.setattr(Stages, "_best_descent", best_descent)
     Search(problem, 8, None, None).choice()
     assert sorted(copies for copies, _ in judged) == [False, True]
     (guard,) = {guard for guard, _ in guards if guard.is_needed}
@@ -173,8 +174,8 @@ def test_settings_of_a_regressor_s_copy_are_judged_by_likeness(monkeypatch):
         judges[scene.copies] = judge
         return chosen(self, scene, judge, *args)
 
-    chosen = Search._best_setting
-    monkeypatch.setattr(Search, "_best_setting", best_setting)
+    chosen = Stages.best_setting
+    monkeypatch.setattr(Stages, "best_setting", best_setting)
     run.choice()
     assert judges[True] is run.likeness
     assert run.likeness.reference.score == 1.0

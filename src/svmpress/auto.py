@@ -29,12 +29,14 @@ from typing import Any
 
 import numpy as np
 
-from svmpress.choices import Choice, Search
+from svmpress.alone import told_labels
+from svmpress.choices import Search
 from svmpress.cores import one_blas_thread
 from svmpress.errors import InputError
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined
 from svmpress.scene import Guard, Scene
+from svmpress.stages import Choice
 
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
@@ -61,7 +63,7 @@ class Auto:
         """Return an expansion of ``m`` vectors, grown from ``smaller`` if that is the best start."""
         search = Search(problem, m, self.work, smaller)
         with one_blas_thread() if search.is_small() else nullcontext():
-            choice = search.choice()
+            search, choice = _settled(search)
             fit, scene = _compress(search, choice)
         return Outcome(
             search.trials.expansion(fit),
@@ -72,6 +74,24 @@ class Auto:
             trace=search.trace,
             notes=tuple(search.notes),
         )
+
+
+def _settled(search: Search) -> tuple[Search, Choice]:
+    """Make the choices; where there is a model alone, its support vectors and their labels are tried as data first."""
+    problem = search.problem
+    labels = told_labels(problem) if problem.rows is None and problem.layout == "shared" else None
+    if labels is not None:
+        alone = Search(replace(problem, rows=search.rows, y=labels), search.m, search.wanted_work, search.smaller)
+        alone.notes.append(
+            "a model alone: its support vectors are the rows, and the signs of coefficients tell their labels"
+        )
+        choice = alone.choice_beyond_source()
+        if choice is not None:
+            return alone, choice
+        search.notes.append(
+            "labels that the signs of coefficients tell: not used; they do not hold, or are not far better"
+        )
+    return search, search.choice()
 
 
 def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:

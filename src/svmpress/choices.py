@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
+from svmpress.alone import between, owners
 from svmpress.arrays import Floats, Rows
 from svmpress.decoders import PairDAG, PairVote, pair_mask
 from svmpress.effort import Effort
-from svmpress.kernels import Kernel
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import TracePoint
-from svmpress.rehearsal import trusting_labels
-from svmpress.scene import Finish, Guard, Scene, Setting
+from svmpress.rehearsal import ALIKE, trusting_labels
+from svmpress.scene import Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
-from svmpress.starting import owners, starts, starts_by_class
-from svmpress.trials import Trials, Tried
+from svmpress.select.starts import kmeans_centres
+from svmpress.stages import Choice, Stages, Way
+from svmpress.starting import starts, starts_by_class
+from svmpress.trials import CLEAR, FAR, HELPS, Trials, Tried
 
 _CHEAP_START = 0.01
 """Share of the work below which one more start is cheap enough to try."""
-_BRIEF = 5e10
-"""Operations below which a compression takes a few seconds."""
-_HELPS, _CLEAR, _FAR = 1.0, 2.0, 3.0
-"""Standard errors by which the judge must prefer another setting before it is adopted; one of two ways, or a shorter
-descent, before the other is given up; and one way before the other is not even tried in earnest."""
 _NORM, _NORM_FACTOR, _MOST_NORMS = 0.1, 10**0.5, 5
 """Labels are no function of the rows: how closely they may be followed is for the judge to say. The weight of the norm
 to begin with (that of an SVM's is 1 / 2C); by what to change it; and how far at most."""
@@ -37,41 +33,6 @@ _HARDLY = 0.001
 """Weight of rows of other classes for a pair that is fitted to labels: enough to keep its values in bounds."""
 _FEW_ROWS = 50
 """Below this nothing is held out: a judge of so few rows knows nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What the search settled on: vectors and kernel to start from, how to fit, and how to finish."""
-
-    vectors: Floats
-    kernel: Kernel
-    setting: Setting
-    copies: bool = True
-    """Whether the source's values are fitted; else labels, or values halfway to them."""
-    steps: int | None = None
-    """Steps of descent; None: as many as the work allows."""
-    ridge: float | None = None
-    """The ridge of the last solve; None: the setting's."""
-    finish: Finish | None = None
-    finish_steps: int = 0
-
-
-@dataclass(frozen=True)
-class _Ladder:
-    """Changes of one field of a setting, tried one after the other as far as they help; ``name`` may show the value.
-
-    Of several ladders for the same field, the first that helps is enough.
-    """
-
-    knob: str
-    name: str
-    values: tuple[Any, ...]
-    ties: bool = False
-    """Whether an equal score counts as help: what a norm prevents comes later."""
-
-
-Way = tuple[Tried, Choice]
-"""A fit and the choice that leads to it."""
 
 
 @dataclass(eq=False)
@@ -111,6 +72,7 @@ class Search:
         self.owner, self.mask = self._owned() if self.problem.layout == "libsvm" else (None, None)
         self.effort = Effort.of(source, self.rows, self.m, self.mask, self.wanted_work)
         self.trials = Trials(self.effort)
+        self.stages = Stages(self.problem, self.m, self.mask, self.trials, self.notes)
         self.called = "values halfway to y" if source.decoder.classes is None else "classes"  # labels, to a person
 
     def _owned(self) -> tuple[NDArray[np.intp] | None, NDArray[np.bool_] | None]:
@@ -132,36 +94,66 @@ class Search:
     def choice(self) -> Choice:
         """Make the choices, on rows that leave some out to judge."""
         problem, judge = self._rehearsed()
+        scene, setting = self._opening(problem)
+        start = self._best_start(scene, judge, setting, self._starts(scene))
+        if judge is None:
+            return Choice(start.fit.vectors, start.fit.kernel, setting)
+        return self._better_way(scene, self._by_labels_of(problem, scene), judge, start, setting)[1]
+
+    def choice_beyond_source(self) -> Choice | None:
+        """Choose labels as targets, where they are far better than any copy and rows are support vectors; else nothing.
+
+        Support vectors are not the data: labels must also hold where the source is sure, between those of each class.
+        """
+        problem, judge = self._rehearsed()
+        if judge is None or self.example is None:
+            return None
+        scene, setting = self._opening(problem)
+        centres = {"k-means centres": kmeans_centres(scene.X, self.m, problem.seed)}
+        start = self._best_start(scene, judge, setting, centres)
+        of_labels = self._by_labels_of(problem, scene)
+        first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
+        if of_labels is None or first is None or not self._beyond_copies(first[0], start):
+            return None
+        self.notes.append(f"{self.called} are fitted, not the source's values {first[0].against(start)}")
+        best, choice = self._finished(of_labels, judge, start, *first)
+        points, classes = between(scene.X, scene.known, problem.seed)
+        sure = Judge(replace(problem, rows=points, y=None), np.arange(len(classes)))
+        verdict = sure.of(self.trials.expansion(best.fit), of_labels.decoder)
+        least = min(verdict.of(classes == c).score for c in np.unique(classes))
+        self.notes.append(f"between support vectors of a class it answers as the source, of each at least {least:.0%}")
+        return choice if least >= ALIKE else None
+
+    def _opening(self, problem: Problem) -> tuple[Scene, Setting]:
+        """Return the scene to make the choices in, and the setting that they begin with."""
         assert problem.rows is not None
         setting = Setting.usual(masked=self.mask is not None)
         if not problem.source.kernel.bounded:
             # such columns differ by a few directions only, and what is small among them is what tells
             setting = replace(setting, ridge=1e-7)
+        if self.problem.source.probability:  # which was calibrated on values, however large
+            setting = replace(setting, reach=inf)
         some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed)
-        scene = Scene.of(problem, some)
-        start = self._best_start(scene, judge, setting)
-        if judge is None:
-            return Choice(start.fit.vectors, start.fit.kernel, setting)
-        return self._better_way(scene, self._by_labels_of(problem, scene), judge, start, setting)[1]
+        return Scene.of(problem, some), setting
 
     def _better_way(self, scene: Scene, of_labels: Scene | None, judge: Judge, start: Tried, setting: Setting) -> Way:
         """Copy the source, or fit labels if that is better; whichever is clearly behind at some stage is given up."""
         first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
         own = self.likeness or judge
         if of_labels is None or first is None:
-            return self._finished(scene, own, start, *self._best_setting(scene, own, start, setting))
+            return self._finished(scene, own, start, *self.stages.best_setting(scene, own, start, setting))
         fewer = of_labels.targets.shape[1] < self.n_outputs
         instead = f"; {of_labels.targets.shape[1]} outputs do for {self.n_outputs}" if fewer else ""
         if self._beyond_copies(first[0], start):
             self.notes.append(f"{self.called} are fitted, not the source's values {first[0].against(start)}{instead}")
             return self._finished(of_labels, judge, start, *first)
         self.notes.append("the source's values as targets:")
-        best, setting = self._best_setting(scene, own, start, setting)
+        best, setting = self.stages.best_setting(scene, own, start, setting)
         rival = self._judged_alike(judge, scene, best)
         lead = first[0].gain_over(rival)
-        hopeless = lead > _CLEAR and self.likeness is None  # the values of a regressor take longer than classes
+        hopeless = lead > CLEAR and self.likeness is None  # the values of a regressor take longer than classes
         copied = None if hopeless else self._finished(scene, own, start, best, setting)
-        if copied is not None and lead < -_CLEAR:
+        if copied is not None and lead < -CLEAR:
             self.notes.append(f"the source's values are fitted, not {self.called} {rival.against(first[0])}")
             return copied
         self.notes.append(f"{self.called} as targets:")
@@ -169,7 +161,7 @@ class Search:
         rival = rival if copied is None else self._judged_alike(judge, scene, copied[0])
         lead = labels[0].gain_over(rival)
         # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
-        if copied is None or (lead >= 0 if fewer else lead > _HELPS):
+        if copied is None or (lead >= 0 if fewer else lead > HELPS):
             self.notes.append(f"{self.called} are fitted, not the source's values {labels[0].against(rival)}{instead}")
             return labels
         self.notes.append(f"the source's values are fitted, not {self.called} {rival.against(labels[0])}")
@@ -183,7 +175,7 @@ class Search:
         """Return whether labels are far ahead of the copy, and clearly of the source itself, which a copy aims at."""
         if self.example is None or labels.verdict is None:
             return False
-        return labels.gain_over(start) > _FAR and labels.verdict.gain_over(self.example) > _CLEAR
+        return labels.gain_over(start) > FAR and labels.verdict.gain_over(self.example) > CLEAR
 
     def _rehearsed(self) -> tuple[Problem, Judge | None]:
         """Return the problem to make the choices on, and who judges them; nobody if there are too few rows."""
@@ -243,21 +235,22 @@ class Search:
         return self.trusted and self.problem.source.kernel.definite
 
     def _finished(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> Way:
-        return self._best_finish(scene, judge, *self._best_descent(scene, judge, start, best, setting))
+        return self.stages.finished(scene, judge, start, best, setting, trusted=self.trusted)
 
     def _starts(self, scene: Scene) -> dict[str, Floats]:
         if self.owner is not None:
             return starts_by_class(scene, self.owner, of_source=self.example is not None)
         cheap = 20 * self.effort.projection(scene.n, self.n_outputs, Setting()) < _CHEAP_START * self.effort.work
         smaller = None if self.smaller is None else self.smaller.expansion
-        found, paths = starts(scene, self.m, smaller, cheap=cheap, brief=self.effort.work < _BRIEF)
+        found, paths = starts(scene, self.m, smaller, cheap=cheap, brief=self.effort.is_brief)
         self.path.update(paths)
         return found
 
-    def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting) -> Tried:
+    def _best_start(self, scene: Scene, judge: Judge | None, setting: Setting, found: dict[str, Floats]) -> Tried:
+        """Refine starts (m, d) briefly and return the best."""
         steps = self.trials.steps(0.03, scene, setting, 5, 60)
         tried = {}
-        for name, V in self._starts(scene).items():
+        for name, V in found.items():
             fit = self.trials.project(scene, V, self.problem.source.kernel, setting, steps, f"start: {name}")
             tried[name] = self.trials.judged(judge, scene, fit)
             self.trace[f"start: {name}"] = fit.trace
@@ -280,7 +273,7 @@ class Search:
 
         ways = [tried(0), tried(1)]
         # pairs save no outputs and take long: not worth a search for the norm that makes them less behind
-        needed = -_FAR if self.mask is None else _CLEAR
+        needed = -FAR if self.mask is None else CLEAR
         if all(fit.gain_over(start) < needed for fit, _ in ways):
             short = "" if needed < 0 else f"; pairs must lead by {needed:g}"
             self.notes.append(f"{self.called} as targets: not used {ways[0][0].against(start)}{short}")
@@ -294,120 +287,8 @@ class Search:
         best, setting = max(ways, key=lambda way: way[0].score)
         scores = ", ".join(f"{s.norm:.2g}: {t.score:.4f}" for t, s in ways)
         self.notes.append(f"{self.called} as targets, best with the norm's weight {setting.norm:.2g} ({scores})")
-        best, setting = self._best_setting(scene, judge, best, setting)
-        if start.gain_over(best) > _CLEAR:
+        best, setting = self.stages.best_setting(scene, judge, best, setting)
+        if start.gain_over(best) > CLEAR:
             self.notes.append(f"{self.called} as targets: not used {best.against(start)}")
             return None
         return best, setting
-
-    def _best_setting(self, scene: Scene, judge: Judge, best: Tried, setting: Setting) -> tuple[Tried, Setting]:
-        """Try one change of setting after the other, against as much work without it, from the same vectors."""
-        plain, settled = None, set()
-        for ladder in self._ladders(scene):
-            if ladder.knob in settled:
-                continue
-            plain = plain or self._sampled(scene, judge, best, setting)
-            top, chosen, tried = plain, setting, {}
-            for value in ladder.values:
-                changed = replace(setting, **{ladder.knob: value})
-                other = self._sampled(scene, judge, best, changed)
-                tried[changed] = f"{ladder.name.format(value)} {other.against(plain)}"
-                if other.score < top.score or (other.score == top.score and not ladder.ties):
-                    break  # further along the same ladder is no better
-                top, chosen = other, changed
-            adopted = top.gain_over(plain) > _HELPS
-            self._say_adopted(tried.pop(chosen) if adopted else "", tried.values())
-            if adopted:
-                best, setting, plain = top, chosen, None
-                settled.add(ladder.knob)
-        return plain or best, setting
-
-    def _say_adopted(self, adopted: str, others: Iterable[str]) -> None:
-        """Note what was adopted, if anything, and what was tried beside it."""
-        rest = ", or ".join(others)
-        if adopted:
-            self.notes.append(f"adopted: {adopted}{f'; tried, too: {rest}' if rest else ''}")
-        else:
-            self.notes.append(f"not adopted: {rest}")
-
-    def _sampled(self, scene: Scene, judge: Judge, at: Tried, setting: Setting) -> Tried:
-        """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
-        return self.trials.continued(scene, judge, at, setting, self.trials.steps(0.02, scene, setting, 4, 60))
-
-    def _ladders(self, scene: Scene) -> list[_Ladder]:
-        """Return the changes of setting to try."""
-        ladders = []
-        if scene.pairwise and scene.copies and 8 * scene.n_classes * self.m**2 < self.problem.max_bytes:
-            name = "weight {:g} for rows of neither class of a pair"
-            ways = ((0.01, 0.001), (0.1,)) if self.mask is None else ((0.001,),)
-            ladders += [_Ladder("relevance", name, way) for way in ways]
-        kernel = self.problem.source.kernel
-        if kernel.width_matters and kernel.params["gamma"] > 0:
-            ladders.append(_Ladder("width", "learning the kernel width", (True,)))
-        if scene.copies and self.mask is not None and kernel.definite:
-            # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
-            name = "a norm of weight {:g}"
-            ladders += [_Ladder("norm", name, way, ties=True) for way in ((0.01, 0.1, 1.0), (0.001,))]
-        if scene.copies:
-            ladders.append(_Ladder("ridge", "a stronger ridge", (1e-5,)))
-        return ladders
-
-    def _best_descent(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> Way:
-        """Descend, judged along the way: how far to go and the ridge of the last solve are choices, too."""
-        total = self.trials.steps(0.2, scene, setting, 12, 600)
-        way = [best]
-        # a copy that competes with y must not look better than it will be under guard
-        guard = Guard.of(scene) if scene.labels is not None else Guard(is_needed=False)
-        watched = guard.over(scene, best.fit.vectors)
-        for steps in (total // 4, total // 4, total // 2):
-            tried = self.trials.continued(watched, judge, way[-1], setting, steps)
-            if guard.is_needed:
-                watched = guard.over(scene, tried.fit.vectors)
-                tried = self.trials.continued(watched, judge, tried, setting, 0)
-            way.append(tried)
-        peak = max(way, key=lambda tried: tried.score)
-        enough = _CLEAR if scene.copies else 0.0  # a closer copy is good in itself, a closer fit to labels is not
-        top = next(tried for tried in reversed(way) if peak.gain_over(tried) <= enough)
-        if top is not way[-1]:
-            done = top.steps - best.steps
-            self.notes.append(f"the descent stops after {done} steps, before it fits what does not carry over")
-        if not scene.copies:  # vectors that know the labels of some rows start again with all
-            choice = Choice(start.fit.vectors, start.fit.kernel, setting, False, top.steps - start.steps)
-        elif top is way[-1]:
-            choice = Choice(top.fit.vectors, top.fit.kernel, setting)
-        else:
-            choice = Choice(best.fit.vectors, best.fit.kernel, setting, steps=top.steps - best.steps)
-        before = top.score
-        if not scene.copies:  # what holds labels back is the norm, which has been chosen
-            return top, choice
-        for ridge in setting.ridge * np.array([10.0, 100.0, 1e3, 1e4]):
-            other = self.trials.continued(watched, judge, top, replace(setting, ridge=float(ridge)), 0)
-            if other.gain_over(top) > _CLEAR:
-                top, choice = other, replace(choice, ridge=float(ridge))
-        if choice.ridge is not None:
-            self.notes.append(f"last solve with the ridge {choice.ridge:g} ({before:.4f} -> {top.score:.4f})")
-        return top, choice
-
-    def _best_finish(self, scene: Scene, judge: Judge, best: Tried, choice: Choice) -> Way:
-        """Try margins instead of values, judged along the way: how far to go is part of the choice."""
-        if not scene.finishes:
-            return best, choice
-        first = self.effort.steps(0.01, self.effort.finish(scene), 10, 25)
-        top, chosen, tried = best, choice, {}
-        for how in scene.finishes:
-            at, done, way = best.fit, 0, []
-            for steps in (first, first, 2 * first):
-                at = self.trials.finish(scene, how, at, choice.setting, steps)
-                done += steps
-                way.append((self.trials.judged(judge, scene, at), done))
-            peak, steps = max(way, key=lambda judged: judged[0].score)
-            tried[how] = f"a finish on margins {how.value}, {steps} steps {peak.against(best)}"
-            needed = 0.0 if self.trusted or how is not Finish.SOURCE else -_CLEAR
-            if scene.copies and how is Finish.LABELS:  # what leaves the source must pay
-                needed = _CLEAR
-            elif choice.setting.norm and self.mask is not None:  # a finish has no norm to hold it back
-                needed = _HELPS
-            if peak.gain_over(top) > needed:
-                top, chosen = peak, replace(choice, finish=how, finish_steps=steps)
-        self._say_adopted("" if chosen.finish is None else tried.pop(chosen.finish), tried.values())
-        return top, chosen

@@ -30,6 +30,8 @@ _EVALUATION = 2e10
 """Operations of one evaluation of the objective while searching: a third of a second."""
 _CALLS = 4e6
 """Operations that could be done in the time that an evaluation takes to call everything, of however few rows."""
+_BRIEF = 5e10
+"""Operations below which a compression takes a few seconds."""
 _SMALL = 5e8
 """Operations of an evaluation below which a second thread does not pay."""
 
@@ -79,6 +81,11 @@ class Effort:
             least = evaluations * effort.projection(some, outputs, setting)
             effort.work = min(max(usual, least), _MORE * _MOST_WORK)
         return effort
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether all takes so little that half a second more would be a good part of it."""
+        return self.work < _BRIEF
 
     @property
     def left(self) -> float:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +34,10 @@ from svmpress.scoring import Judge
 _MANY_ROWS, _PART, _MOST_ROWS = 15_000, 3, 30_000
 """Rows that a rehearsal is content with, unless they are less than one in so many, and the most it may have: training
 grows with the square of their number."""
-_ALIKE = 0.9
+ALIKE = 0.9
+"""How much of what a source answers must be so if labels are to stand for it."""
 _ROUNDING = 1e-3
-"""Of their absolute sum: how far from zero the sum of a support vector regression's coefficients may be."""
+"""Of their absolute sum: how far from zero the sum of a machine's coefficients may be."""
 _TOLERANCE = 1e-3
 """Of the spread of y, to which a regressor is trained: that of scikit-learn is in the units of y."""
 _MOST_WORK = 8_000_000_000
@@ -113,8 +115,18 @@ def _regressor(problem: Problem, kernel: dict[str, object], X: Rows, y: Floats) 
 
 def _is_svr(source: KernelModel) -> bool:
     """Return whether this regressor can be the solution of a support vector regression."""
-    coef = source.expansion.coef
-    return source.n_outputs == 1 and abs(float(coef.sum())) <= _ROUNDING * float(np.abs(coef).sum())
+    return source.n_outputs == 1 and is_balanced(source.expansion.coef)
+
+
+def is_balanced(coef: NDArray[np.floating[Any]]) -> bool:
+    """Return whether the coefficients (m, M) of each machine add up to zero, as those of a trained SVM do.
+
+    Examples
+    --------
+    >>> is_balanced(np.array([[1.0], [-1.0]])), is_balanced(np.array([[1.0], [1.0]]))
+    (True, False)
+    """
+    return bool((np.abs(coef.sum(axis=0)) <= _ROUNDING * np.abs(coef).sum(axis=0)).all())
 
 
 def _largest_coefficient(source: KernelModel) -> float:
@@ -146,4 +158,4 @@ def _alike(problem: Problem, rehearsed: Problem) -> bool:
     """Return whether a rehearsal answers its own rows as the source does: nine times out of ten, or by so much R²."""
     assert rehearsed.rows is not None
     judge = Judge(replace(problem, rows=rehearsed.rows, y=None), np.arange(rehearsed.rows.shape[0]))
-    return judge.verdict(rehearsed.values(rehearsed.rows)).score >= _ALIKE
+    return judge.verdict(rehearsed.values(rehearsed.rows)).score >= ALIKE

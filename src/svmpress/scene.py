@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -42,17 +43,24 @@ class Setting:
         Weight of the norm in the kernel's space, for targets that must not be followed to the letter.
     width : bool
         Whether the kernel width is learned.
+    reach : float
+        How far from the boundary targets may be: those beyond count as being there.
     """
 
     relevance: float = 1.0
     ridge: float = 1e-6
     norm: float = 0.0
     width: bool = False
+    reach: float = inf
 
     @classmethod
     def usual(cls, *, masked: bool) -> Setting:
-        """Return what a copy begins with: under a mask, a machine is for rows of its own classes."""
-        return cls(relevance=0.01) if masked else cls()
+        """Return what a copy begins with.
+
+        Under a mask a machine is for rows of its own classes and has few coefficients. It votes, so these are not spent
+        on how large a value is, half a margin beyond the margin.
+        """
+        return cls(relevance=0.01, reach=1.5) if masked else cls()
 
 
 class Finish(Enum):
@@ -174,9 +182,13 @@ class Scene:
         """Fit by variable projection from vectors V."""
         apart = setting.relevance < 1 and self.pairwise and self.n_classes > 2
         own = np.abs(sides_of(np.arange(self.n_classes), self.n_classes, pairwise=True)) if apart else None
+        X, targets = self.placed
+        if setting.reach < inf:
+            targets = arrays.namespace(targets).clip(targets, -setting.reach, setting.reach)
         objective = ProjectedError(
             kernel,
-            *self.placed,
+            X,
+            targets,
             self.problem.backend.asarray(V),
             sizes=np.bincount(self.classes, minlength=self.n_classes) if apart else None,
             weights=own,

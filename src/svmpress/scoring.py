@@ -44,6 +44,10 @@ class Verdict:
         """The mean goodness: accuracy, agreement or R²."""
         return float(self.goodness.mean())
 
+    def of(self, which: NDArray[np.bool_]) -> Verdict:
+        """Return the verdict on some of the rows, (k,)."""
+        return Verdict(self.goodness[which])
+
     def gain_over(self, other: Verdict) -> float:
         """Return how much better than ``other`` this is, in standard errors of the difference.
 

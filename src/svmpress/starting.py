@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
+from svmpress.alone import owners
 from svmpress.arrays import Floats, Rows
-from svmpress.decoders import class_pairs
 from svmpress.model import KernelExpansion
 from svmpress.scene import Scene
 from svmpress.select.path import SelectionPath
@@ -76,15 +76,6 @@ def starts_by_class(scene: Scene, owner: NDArray[np.intp], *, of_source: bool) -
         source = scene.problem.source.expansion
         found["k-means centres of its support vectors"] = centres(source.vectors, owners(source, scene.n_classes))
     return found
-
-
-def owners(source: KernelExpansion, n_classes: int) -> NDArray[np.intp]:
-    """Return the class that each vector of an expansion for pairs of classes belongs to, (m,)."""
-    used = np.zeros((source.n_vectors, n_classes))
-    for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
-        used[:, i] += np.maximum(source.coef[:, p], 0)
-        used[:, j] += np.maximum(-source.coef[:, p], 0)
-    return used.argmax(axis=1)
 
 
 def _centres(X: Rows, k: int, seed: int, others: Rows) -> Floats:
