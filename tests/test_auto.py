@@ -22,8 +22,9 @@ from svmpress.compression import Status
 from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
-from svmpress.scene import Guard, Scene, Setting
+from svmpress.scene import Finish, Guard, Scene, Setting
 from svmpress.stages import Stages
+from svmpress.trials import CLEAR, HELPS, Trials
 
 
 @pytest.fixture(scope="module")
@@ -423,6 +424,46 @@ def test_a_copy_in_pairs_takes_a_norm_where_it_would_follow_every_row():
     result = svmpress.compress(svc, X[:600], ratio=0.15, layout="libsvm")
     assert any(note.startswith("adopted: a norm of weight 0.01") for note in result.notes)
     assert np.mean(result.model.predict(X[600:]) == svc.predict(X[600:])) > 0.6  # 0.53 without
+
+
+def test_values_of_masked_pairs_are_cut_off_unless_probabilities_need_them():
+    X, y = make_blobs(400, centers=4, cluster_std=1.0, random_state=1)
+    problem = replace(problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y), layout="libsvm")
+    for source, reach in ((problem.source, 1.5), (replace(problem.source, probability={"probA": np.ones(6)}), np.inf)):
+        run = Search(replace(problem, source=source), 12, None, None)
+        scene, setting = run._opening(run.problem)
+        assert setting.reach == reach
+        assert any(ladder.knob == "reach" for ladder in run.stages._ladders(scene)) == (reach < np.inf)
+    shared = Search(replace(problem, layout="shared"), 12, None, None)
+    assert shared._opening(shared.problem)[1].reach == np.inf
+
+
+def test_relevance_must_be_clearly_better_where_its_steps_take_long():
+    X, y = make_blobs(400, centers=4, cluster_std=1.0, random_state=1)
+    problem = problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y)
+    for layout, needed in (("shared", CLEAR), ("libsvm", HELPS)):
+        run = Search(replace(problem, layout=layout), 12, None, None)
+        ladders = run.stages._ladders(Scene.of(run.problem))
+        assert {ladder.needed for ladder in ladders if ladder.knob == "relevance"} == {needed}
+
+
+@pytest.mark.parametrize(("vectors", "far"), [(3, True), (40, False)])
+def test_a_finish_on_labels_goes_far_where_these_are_many(monkeypatch, vectors, far):
+    monkeypatch.setattr(effort, "_BRIEF", 0.0)
+    X, y = noisy(1000, 0, flip=0.15)
+    run = Search(problem_of(SVC(C=10, gamma=1.0).fit(X, y), X, y), vectors, 5e10, None)
+    tried = []
+
+    def finish(self, scene, how, at, setting, steps):
+        tried.append((how, steps))
+        return finished(self, scene, how, at, setting, steps)
+
+    finished = Trials.finish
+    monkeypatch.setattr(Trials, "finish", finish)
+    run.choice()
+    longest = {how: max(steps for h, steps in tried if h is how) for how in Finish}
+    assert (longest[Finish.LABELS] > 100) == far
+    assert longest[Finish.SOURCE] <= 50
 
 
 def test_classes_are_no_targets_where_functions_have_no_norm():

@@ -70,6 +70,21 @@ def test_a_descent_remembers_as_much_as_its_rows_are_worth(three, form, steps, m
     assert memories == [steps, steps]
 
 
+def test_targets_reach_no_further_than_they_may(backend, three, assert_close):
+    X, y = three
+    problem = replace(problem_of(SVC(C=10).fit(X, y), X, y), backend=backend)
+    scene = Scene.of(problem)
+    cut = np.clip(scene.targets, -0.5, 0.5)
+    assert (cut != scene.targets).any()
+    kernel, V = problem.source.kernel, X[:6]
+    found = scene.project(V, kernel, Setting(reach=0.5), 0, "", None)
+    same = replace(scene, targets=cut, placed=(scene.placed[0], backend.asarray(cut)))
+    wanted = same.project(V, kernel, Setting(), 0, "", None)
+    assert_close(found.coef, wanted.coef)
+    assert_close(found.intercept, wanted.intercept)
+    assert scene.targets.max() > 0.5  # what finishes and others see
+
+
 def test_classes_as_targets_take_one_output_each(three):
     X, y = three
     scene = scene_of(SVC(C=10).fit(X, y), X, y).by_labels()

@@ -16,6 +16,9 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
 4. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
 5. **Finishes**, kept only if they help: margins instead of values (the source's, or those of the labels).
 
+Where there is a model alone, its support vectors and the labels that its coefficients tell are tried as data first
+(:mod:`svmpress.alone`).
+
 Then the source itself is compressed with what was chosen, from the vectors that were found, and the last steps run on
 all rows. The work is bounded (:mod:`svmpress.effort`): rows are sampled and iterations counted.
 """
