@@ -426,16 +426,28 @@ def test_a_copy_in_pairs_takes_a_norm_where_it_would_follow_every_row():
     assert np.mean(result.model.predict(X[600:]) == svc.predict(X[600:])) > 0.6  # 0.53 without
 
 
-def test_values_of_masked_pairs_are_cut_off_unless_probabilities_need_them():
+def test_values_of_masked_pairs_may_be_cut_off_unless_probabilities_need_them():
     X, y = make_blobs(400, centers=4, cluster_std=1.0, random_state=1)
-    problem = replace(problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y), layout="libsvm")
-    for source, reach in ((problem.source, 1.5), (replace(problem.source, probability={"probA": np.ones(6)}), np.inf)):
-        run = Search(replace(problem, source=source), 12, None, None)
-        scene, setting = run._opening(run.problem)
-        assert setting.reach == reach
-        assert any(ladder.knob == "reach" for ladder in run.stages._ladders(scene)) == (reach < np.inf)
-    shared = Search(replace(problem, layout="shared"), 12, None, None)
-    assert shared._opening(shared.problem)[1].reach == np.inf
+    problem = problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y)
+    calibrated = replace(problem.source, probability={"probA": np.ones(6)})
+    for source, layout, cut in (
+        (problem.source, "libsvm", True),
+        (calibrated, "libsvm", False),
+        (problem.source, "shared", False),
+    ):
+        run = Search(replace(problem, source=source, layout=layout), 12, None, None)
+        ladders = run.stages._ladders(Scene.of(run.problem))
+        assert [ladder.values for ladder in ladders if ladder.knob == "reach"] == [(1.5,)] * cut
+
+
+def test_probabilities_are_left_out_after_a_finish_on_labels(monkeypatch):
+    X, y = noisy(600, 0, flip=0.1)
+    source = replace(svmpress.from_estimator(SVC(C=10, gamma=1.0).fit(X, y)), probability={"probA": np.ones(1)})
+    chosen = Search.choice
+    monkeypatch.setattr(Search, "choice", lambda self: replace(chosen(self), copies=True, finish=how, finish_steps=5))
+    for how in Finish:
+        small = svmpress.compress(source, X, y, vectors=5).model
+        assert bool(small.probability) == (how is Finish.SOURCE)
 
 
 def test_relevance_must_be_clearly_better_where_its_steps_take_long():

@@ -71,10 +71,16 @@ def between(rows: Rows, labels: NDArray[np.intp], seed: int) -> tuple[Rows, NDAr
     --------
     >>> points, classes = between(np.array([[0.0], [2.0], [9.0]]), np.array([0, 0, 1]), 0)
     >>> sorted(set(points[classes == 0].ravel().tolist())), set(points[classes == 1].ravel().tolist())
-    ([0.0, 1.0, 2.0], {9.0})
+    ([1.0], {9.0})
     """
     rng = np.random.default_rng(seed)
     present = np.unique(labels)
     each = max(1, min(_EACH, _MOST // len(present)))
-    ends = np.stack([rng.choice(np.flatnonzero(labels == c), (2, each)) for c in present], axis=1).reshape(2, -1)
-    return (arrays.take(rows, ends[0]) + arrays.take(rows, ends[1])) * 0.5, np.repeat(present, each)
+    ends = []
+    for c in present:
+        own = np.flatnonzero(labels == c)
+        first = rng.integers(0, own.size, each)
+        other = first + rng.integers(1, max(2, own.size), each)  # not itself, unless there is no other
+        ends.append(own[np.stack([first, other % own.size])])
+    one, two = np.concatenate(ends, axis=1)
+    return (arrays.take(rows, one) + arrays.take(rows, two)) * 0.5, np.repeat(present, each)

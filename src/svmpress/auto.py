@@ -32,15 +32,21 @@ from typing import Any
 
 import numpy as np
 
-from svmpress.alone import told_labels
+from svmpress.alone import between, told_labels
 from svmpress.choices import Search
 from svmpress.cores import one_blas_thread
 from svmpress.errors import InputError
 from svmpress.problem import Outcome, Problem
 from svmpress.refine import Refined
-from svmpress.scene import Guard, Scene
+from svmpress.scene import Finish, Guard, Scene
+from svmpress.scoring import Judge
 from svmpress.stages import Choice
 
+_TOLD = "a model alone: its support vectors are the rows, and the signs of coefficients tell their labels"
+_MOST = 0.5
+"""Of the points between the support vectors of a class: what is not answered as by the source has given it up."""
+_LAST_FINISH = 0.5
+"""Share of the work that a finish may take on all rows, where these are many more than it was judged on."""
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
 
@@ -53,9 +59,12 @@ class Auto:
     ----------
     work : float, optional
         Floating-point operations to spend; by default in proportion to the training of the source, and bounded.
+    copies_only : bool
+        Whether the source's values are the only targets, however good labels are as such.
     """
 
     work: float | None = None
+    copies_only: bool = False
 
     def __post_init__(self) -> None:
         work: Any = self.work
@@ -64,14 +73,13 @@ class Auto:
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of ``m`` vectors, grown from ``smaller`` if that is the best start."""
-        search = Search(problem, m, self.work, smaller)
+        search = Search(problem, m, self.work, smaller, self.copies_only)
         with one_blas_thread() if search.is_small() else nullcontext():
-            search, choice = _settled(search)
-            fit, scene = _compress(search, choice)
+            search, choice, fit, scene = _compressed(search) if problem.rows is not None else _alone(search)
         return Outcome(
             search.trials.expansion(fit),
             decoder=None if scene.decoder is problem.source.decoder else scene.decoder,
-            copies=choice.copies,
+            copies=choice.copies and choice.finish is not Finish.LABELS,
             status="" if len(fit.vectors) == m else "there are fewer distinct rows than vectors asked for",
             path=search.path,
             trace=search.trace,
@@ -79,22 +87,55 @@ class Auto:
         )
 
 
-def _settled(search: Search) -> tuple[Search, Choice]:
-    """Make the choices; where there is a model alone, its support vectors and their labels are tried as data first."""
-    problem = search.problem
-    labels = told_labels(problem) if problem.rows is None and problem.layout == "shared" else None
+Compressed = tuple[Search, Choice, Refined, Scene]
+"""A search, what it chose, and what came of it."""
+
+
+def _compressed(search: Search) -> Compressed:
+    """Make the choices, and do what was chosen to the source itself."""
+    choice = search.choice()
+    return search, choice, *_compress(search, choice)
+
+
+def _alone(search: Search) -> Compressed:
+    """Compress a model without data: what is more than a copy of it must hold between its support vectors, too.
+
+    These are the rows. Where coefficients tell their labels, labels that are far better than a copy are tried first.
+    """
+    problem, said = search.problem, []
+    labels = told_labels(problem) if problem.layout == "shared" and not search.copies_only else None
     if labels is not None:
-        alone = Search(replace(problem, rows=search.rows, y=labels), search.m, search.wanted_work, search.smaller)
-        alone.notes.append(
-            "a model alone: its support vectors are the rows, and the signs of coefficients tell their labels"
+        told = Search(
+            replace(problem, rows=search.rows, y=labels), search.m, search.wanted_work, search.smaller, notes=[_TOLD]
         )
-        choice = alone.choice_beyond_source()
+        choice = told.choice_beyond_source()
         if choice is not None:
-            return alone, choice
-        search.notes.append(
-            "labels that the signs of coefficients tell: not used; they do not hold, or are not far better"
-        )
-    return search, search.choice()
+            found = told, choice, *_compress(told, choice)
+            if _holds_between(*found):
+                return found
+        if len(told.notes) > 1:
+            said.append(f"labels that coefficients tell are not used: {told.notes[-1]}")
+        search.effort.spent += told.effort.spent
+    search.notes.extend(said)
+    found = _compressed(search)
+    if found[1].copies or _holds_between(*found):
+        return found
+    said.append(f"classes are not fitted: {search.notes[-1]}")
+    return _compressed(Search(problem, search.m, search.wanted_work, search.smaller, copies_only=True, notes=said))
+
+
+def _holds_between(search: Search, choice: Choice, fit: Refined, scene: Scene) -> bool:
+    """Return whether no class is given up: most points between its support vectors get the answer of the source."""
+    problem = search.problem
+    points, classes = between(scene.X, scene.classes, problem.seed)
+    judge = Judge(replace(problem, rows=points, y=None), np.arange(len(classes)))
+    verdict = judge.of(search.trials.expansion(fit), scene.decoder)
+    least = min(verdict.of(classes == c).score for c in np.unique(classes))
+    search.notes.append(
+        f"points between support vectors of a class: {verdict.score:.0%} are answered as by the source, and of each "
+        f"class at least {least:.0%}"
+    )
+    return least >= _MOST
 
 
 def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:
@@ -123,7 +164,9 @@ def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:
         watched = guard.over(whole, fit.vectors)
         fit = search.trials.project(watched, fit.vectors, fit.kernel, last_setting, 0, "last solve")
     if choice.finish is not None:
-        fit = search.trials.finish(whole, choice.finish, fit, setting, choice.finish_steps)
+        wanted = choice.finish_steps
+        affordable = search.effort.steps(_LAST_FINISH, search.effort.finish(whole), min(100, wanted), wanted)
+        fit = search.trials.finish(whole, choice.finish, fit, setting, affordable)
         search.trace["finish"] = fit.trace
     return fit, whole
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import arrays
-from svmpress.alone import between, owners
+from svmpress.alone import owners
 from svmpress.arrays import Floats, Rows
 from svmpress.decoders import PairDAG, PairVote, pair_mask
 from svmpress.effort import Effort
 from svmpress.problem import Outcome, Problem, share
 from svmpress.refine import TracePoint
-from svmpress.rehearsal import ALIKE, trusting_labels
+from svmpress.rehearsal import trusting_labels
 from svmpress.scene import Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
@@ -48,12 +47,15 @@ class Search:
         Operations to spend; None: the usual.
     smaller : Outcome, optional
         To grow from.
+    copies_only : bool
+        Whether the source's values are the only targets.
     """
 
     problem: Problem
     m: int
     wanted_work: float | None
     smaller: Outcome | None
+    copies_only: bool = False
     trace: dict[str, tuple[TracePoint, ...]] = field(default_factory=dict)
     path: dict[str, SelectionPath] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -101,9 +103,9 @@ class Search:
         return self._better_way(scene, self._by_labels_of(problem, scene), judge, start, setting)[1]
 
     def choice_beyond_source(self) -> Choice | None:
-        """Choose labels as targets, where they are far better than any copy and rows are support vectors; else nothing.
+        """Choose labels as targets if they are far better than any copy, else nothing; the last note says why.
 
-        Support vectors are not the data: labels must also hold where the source is sure, between those of each class.
+        For rows that are support vectors, whose labels deserve less trust than others.
         """
         problem, judge = self._rehearsed()
         if judge is None or self.example is None:
@@ -113,16 +115,19 @@ class Search:
         start = self._best_start(scene, judge, setting, centres)
         of_labels = self._by_labels_of(problem, scene)
         first = None if of_labels is None else self._following_labels(of_labels, judge, start, setting)
-        if of_labels is None or first is None or not self._beyond_copies(first[0], start):
+        if of_labels is None or first is None:
             return None
-        self.notes.append(f"{self.called} are fitted, not the source's values {first[0].against(start)}")
-        best, choice = self._finished(of_labels, judge, start, *first)
-        points, classes = between(scene.X, scene.known, problem.seed)
-        sure = Judge(replace(problem, rows=points, y=None), np.arange(len(classes)))
-        verdict = sure.of(self.trials.expansion(best.fit), of_labels.decoder)
-        least = min(verdict.of(classes == c).score for c in np.unique(classes))
-        self.notes.append(f"between support vectors of a class it answers as the source, of each at least {least:.0%}")
-        return choice if least >= ALIKE else None
+        if not self._beyond_copies(first[0], start):
+            self.notes.append(f"{self.called} as targets are not far ahead {first[0].against(start)}")
+            return None
+        self._say_labels(first[0], start, of_labels)
+        return self._finished(of_labels, judge, start, *first)[1]
+
+    def _say_labels(self, labels: Tried, rival: Tried, scene: Scene) -> None:
+        """Note that labels won, and what that saves."""
+        outputs = scene.targets.shape[1]
+        instead = f"; {outputs} outputs do for {self.n_outputs}" if outputs < self.n_outputs else ""
+        self.notes.append(f"{self.called} are fitted, not the source's values {labels.against(rival)}{instead}")
 
     def _opening(self, problem: Problem) -> tuple[Scene, Setting]:
         """Return the scene to make the choices in, and the setting that they begin with."""
@@ -131,8 +136,6 @@ class Search:
         if not problem.source.kernel.bounded:
             # such columns differ by a few directions only, and what is small among them is what tells
             setting = replace(setting, ridge=1e-7)
-        if self.problem.source.probability:  # which was calibrated on values, however large
-            setting = replace(setting, reach=inf)
         some = self.effort.sample(problem.rows.shape[0], self.n_outputs, setting, self.problem.seed)
         return Scene.of(problem, some), setting
 
@@ -143,9 +146,8 @@ class Search:
         if of_labels is None or first is None:
             return self._finished(scene, own, start, *self.stages.best_setting(scene, own, start, setting))
         fewer = of_labels.targets.shape[1] < self.n_outputs
-        instead = f"; {of_labels.targets.shape[1]} outputs do for {self.n_outputs}" if fewer else ""
         if self._beyond_copies(first[0], start):
-            self.notes.append(f"{self.called} are fitted, not the source's values {first[0].against(start)}{instead}")
+            self._say_labels(first[0], start, of_labels)
             return self._finished(of_labels, judge, start, *first)
         self.notes.append("the source's values as targets:")
         best, setting = self.stages.best_setting(scene, own, start, setting)
@@ -162,7 +164,7 @@ class Search:
         lead = labels[0].gain_over(rival)
         # labels may win by nothing where they take fewer outputs; else what leaves the source must pay
         if copied is None or (lead >= 0 if fewer else lead > HELPS):
-            self.notes.append(f"{self.called} are fitted, not the source's values {labels[0].against(rival)}{instead}")
+            self._say_labels(labels[0], rival, of_labels)
             return labels
         self.notes.append(f"the source's values are fitted, not {self.called} {rival.against(labels[0])}")
         return copied
@@ -229,6 +231,8 @@ class Search:
 
     def _may_follow_labels(self, scene: Scene) -> bool:
         """Return whether labels may be fitted; where that saves no outputs, only labels that are known."""
+        if self.copies_only:
+            return False
         saves = scene.n_classes > 2 and self.mask is None
         if scene.labels is None and not saves:
             return False

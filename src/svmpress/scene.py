@@ -55,12 +55,8 @@ class Setting:
 
     @classmethod
     def usual(cls, *, masked: bool) -> Setting:
-        """Return what a copy begins with.
-
-        Under a mask a machine is for rows of its own classes and has few coefficients. It votes, so these are not spent
-        on how large a value is, half a margin beyond the margin.
-        """
-        return cls(relevance=0.01, reach=1.5) if masked else cls()
+        """Return what a copy begins with: under a mask, a machine is for rows of its own classes."""
+        return cls(relevance=0.01) if masked else cls()
 
 
 class Finish(Enum):

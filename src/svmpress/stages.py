@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,8 @@ from svmpress.scene import Finish, Guard, Scene, Setting
 from svmpress.scoring import Judge
 from svmpress.trials import CLEAR, HELPS, Trials, Tried
 
+_REACH = 1.5
+"""Where the values of a machine that votes may be cut off: half a margin beyond the margin."""
 _LONG, _MOST_LONG = 0.2, 1000
 """Share of the work, and steps at most, of a finish that may go far."""
 _MANY_LABELS = 10
@@ -138,7 +139,8 @@ class Stages:
         if kernel.width_matters and kernel.params["gamma"] > 0:
             ladders.append(_Ladder("width", "learning the kernel width", (True,)))
         if scene.copies and self.mask is not None and not self.problem.source.probability:
-            ladders.append(_Ladder("reach", "values that are not cut off", (inf,)))
+            # a machine with few coefficients votes; probabilities were calibrated on values, however large
+            ladders.append(_Ladder("reach", "values cut off at {:g}", (_REACH,), needed=0.0))
         if scene.copies and self.mask is not None and kernel.definite:
             # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
             name = "a norm of weight {:g}"
@@ -191,7 +193,7 @@ class Stages:
         first = self.trials.effort.steps(0.01, cost, 10, 25)
         top, chosen, tried = best, choice, {}
         for how in scene.finishes:
-            safe = how is Finish.LABELS and self._many_labels(scene)
+            safe = how is Finish.LABELS and trusted and self._many_labels(scene)
             # machines with few coefficients have a long way to the source's margins; what needs a norm must not go it
             far = safe or (how is Finish.SOURCE and self.mask is not None and not choice.setting.norm)
             most = self.trials.effort.steps(_LONG, cost, 4 * first, _MOST_LONG) if far else 4 * first
@@ -201,9 +203,9 @@ class Stages:
                 at = self.trials.finish(scene, how, at, choice.setting, steps)
                 done += steps
                 way.append((self.trials.judged(judge, scene, at), done))
-            peak = max((judged for judged, _ in way), key=lambda judged: judged.score)
-            enough = CLEAR if safe else 0.0  # further is better in itself where labels are many
-            last, steps = next((judged, done) for judged, done in reversed(way) if peak.gain_over(judged) <= enough)
+            last, steps = peak = max(way, key=lambda judged: judged[0].score)
+            if safe:  # further is better in itself where labels are many
+                last, steps = next(judged for judged in reversed(way) if peak[0].gain_over(judged[0]) <= CLEAR)
             tried[how] = f"a finish on margins {how.value}, {steps} steps {last.against(best)}"
             needed = 0.0 if trusted or how is not Finish.SOURCE else -CLEAR
             if scene.copies and how is Finish.LABELS and not safe:  # what leaves the source must pay
