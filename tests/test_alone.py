@@ -129,3 +129,13 @@ def test_told_labels_play_no_part_where_the_source_s_answers_are_asked_for(given
     budget = {} if "max_drop" in given else {"vectors": 20}
     result = svmpress.compress(SVC(C=10, gamma=2.0).fit(X, y), **budget, **given)
     assert not any("tell" in note for note in result.notes)
+
+
+def test_a_copy_is_to_be_had_in_any_case():
+    X, y = texts(300, 0, 4)
+    svc = SVC(C=10, gamma=2.0).fit(X, y)
+    without, given = (
+        svmpress.compress(svc, X, labels, vectors=20, method=Auto(copies_only=True)) for labels in (None, y)
+    )
+    assert without.model.n_outputs == 6
+    np.testing.assert_array_equal(without.model.expansion.coef, given.model.expansion.coef)

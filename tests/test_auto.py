@@ -23,7 +23,8 @@ from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
 from svmpress.scene import Finish, Guard, Scene, Setting
-from svmpress.stages import Stages
+from svmpress.scoring import Judge
+from svmpress.stages import Choice, Stages
 from svmpress.trials import CLEAR, HELPS, Trials
 
 
@@ -476,6 +477,26 @@ def test_a_finish_on_labels_goes_far_where_these_are_many(monkeypatch, vectors, 
     longest = {how: max(steps for h, steps in tried if h is how) for how in Finish}
     assert (longest[Finish.LABELS] > 100) == far
     assert longest[Finish.SOURCE] <= 50
+
+
+@pytest.mark.parametrize("norm", [0.0, 0.01])
+def test_a_masked_copy_goes_far_on_the_source_s_margins_unless_it_needs_a_norm(monkeypatch, norm):
+    X, y = make_blobs(400, centers=4, cluster_std=1.5, random_state=1)
+    problem = replace(problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y), layout="libsvm")
+    run = Search(problem, 12, None, None)
+    scene, judge = Scene.of(problem, np.arange(300)), Judge(problem, np.arange(300, 400))
+    choice = Choice(X[:12], problem.source.kernel, Setting(relevance=0.01, norm=norm))
+    start = run.trials.project(scene, choice.vectors, choice.kernel, choice.setting, 3, "")
+    taken = {how: 0 for how in Finish}
+
+    def finish(self, scene, how, at, setting, steps):
+        taken[how] += steps
+        return at
+
+    monkeypatch.setattr(Trials, "finish", finish)
+    run.stages._best_finish(scene, judge, run.trials.judged(judge, scene, start), choice, trusted=True)
+    assert (taken[Finish.SOURCE] > 100) == (norm == 0)
+    assert taken[Finish.LABELS] <= 100
 
 
 def test_classes_are_no_targets_where_functions_have_no_norm():

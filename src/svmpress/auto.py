@@ -12,12 +12,12 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
    until one is clearly behind.
 3. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
    less to rows of other classes than its two), a kernel width that is learned, a stronger ridge, and for a copy in the
-   LibSVM layout the norm.
+   LibSVM layout the norm, and values that are cut off beyond the margin.
 4. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
 5. **Finishes**, kept only if they help: margins instead of values (the source's, or those of the labels).
 
-Where there is a model alone, its support vectors and the labels that its coefficients tell are tried as data first
-(:mod:`svmpress.alone`).
+Where there is a model alone, its support vectors and the labels that its coefficients tell are tried as data first, and
+what is more than a copy must answer as the source between the support vectors of each class (:mod:`svmpress.alone`).
 
 Then the source itself is compressed with what was chosen, from the vectors that were found, and the last steps run on
 all rows. The work is bounded (:mod:`svmpress.effort`): rows are sampled and iterations counted.
@@ -60,7 +60,17 @@ class Auto:
     work : float, optional
         Floating-point operations to spend; by default in proportion to the training of the source, and bounded.
     copies_only : bool
-        Whether the source's values are the only targets, however good labels are as such.
+        Whether the source's values are the only targets, and its answers the only measure; y is not used then.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import SVC
+    >>> from svmpress import compress
+    >>> X, y = load_digits(return_X_y=True)
+    >>> svc = SVC(gamma=0.001).fit(X, y)
+    >>> compress(svc, vectors=60, method=Auto(copies_only=True)).model.n_outputs  # one a pair, as in the source
+    45
     """
 
     work: float | None = None
@@ -73,6 +83,7 @@ class Auto:
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of ``m`` vectors, grown from ``smaller`` if that is the best start."""
+        problem = replace(problem, y=None) if self.copies_only else problem
         search = Search(problem, m, self.work, smaller, self.copies_only)
         with one_blas_thread() if search.is_small() else nullcontext():
             search, choice, fit, scene = _compressed(search) if problem.rows is not None else _alone(search)
