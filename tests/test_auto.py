@@ -487,7 +487,7 @@ def test_a_masked_copy_goes_far_on_the_source_s_margins_unless_it_needs_a_norm(m
     scene, judge = Scene.of(problem, np.arange(300)), Judge(problem, np.arange(300, 400))
     choice = Choice(X[:12], problem.source.kernel, Setting(relevance=0.01, norm=norm))
     start = run.trials.project(scene, choice.vectors, choice.kernel, choice.setting, 3, "")
-    taken = {how: 0 for how in Finish}
+    taken = dict.fromkeys(Finish, 0)
 
     def finish(self, scene, how, at, setting, steps):
         taken[how] += steps
