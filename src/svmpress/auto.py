@@ -83,7 +83,6 @@ class Auto:
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of ``m`` vectors, grown from ``smaller`` if that is the best start."""
-        problem = replace(problem, y=None) if self.copies_only else problem
         search = Search(problem, m, self.work, smaller, self.copies_only)
         with one_blas_thread() if search.is_small() else nullcontext():
             search, choice, fit, scene = _compressed(search) if problem.rows is not None else _alone(search)
@@ -98,17 +97,17 @@ class Auto:
         )
 
 
-Compressed = tuple[Search, Choice, Refined, Scene]
+_Compressed = tuple[Search, Choice, Refined, Scene]
 """A search, what it chose, and what came of it."""
 
 
-def _compressed(search: Search) -> Compressed:
+def _compressed(search: Search) -> _Compressed:
     """Make the choices, and do what was chosen to the source itself."""
     choice = search.choice()
     return search, choice, *_compress(search, choice)
 
 
-def _alone(search: Search) -> Compressed:
+def _alone(search: Search) -> _Compressed:
     """Compress a model without data: what is more than a copy of it must hold between its support vectors, too.
 
     These are the rows. Where coefficients tell their labels, labels that are far better than a copy are tried first.
@@ -122,20 +121,20 @@ def _alone(search: Search) -> Compressed:
         choice = told.choice_beyond_source()
         if choice is not None:
             found = told, choice, *_compress(told, choice)
-            if _holds_between(*found):
+            if _holds_between(told, *found[2:]):
                 return found
         if len(told.notes) > 1:
             said.append(f"labels that coefficients tell are not used: {told.notes[-1]}")
         search.effort.spent += told.effort.spent
     search.notes.extend(said)
     found = _compressed(search)
-    if found[1].copies or _holds_between(*found):
+    if found[1].copies or _holds_between(search, *found[2:]):
         return found
     said.append(f"classes are not fitted: {search.notes[-1]}")
     return _compressed(Search(problem, search.m, search.wanted_work, search.smaller, copies_only=True, notes=said))
 
 
-def _holds_between(search: Search, choice: Choice, fit: Refined, scene: Scene) -> bool:
+def _holds_between(search: Search, fit: Refined, scene: Scene) -> bool:
     """Return whether no class is given up: most points between its support vectors get the answer of the source."""
     problem = search.problem
     points, classes = between(scene.X, scene.classes, problem.seed)

@@ -41,7 +41,7 @@ class Search:
     Parameters
     ----------
     problem : Problem
-        Loses its labels if the source does not follow them.
+        Loses its labels if the source does not follow them, or is only to be copied.
     m : int
     wanted_work : float or None
         Operations to spend; None: the usual.
@@ -68,6 +68,8 @@ class Search:
     """Who judges a regressor's copy: its agreement with the rehearsed SVM, for y has noise, and a copy has none."""
 
     def __post_init__(self) -> None:
+        if self.copies_only:
+            self.problem = replace(self.problem, y=None)
         source = self.problem.source
         self.rows: Rows = self.problem.rows if self.problem.rows is not None else source.expansion.vectors
         self.n_outputs = source.expansion.n_outputs
