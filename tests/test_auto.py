@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
 from problems import problem_of
-from svmpress import effort, rehearsal
+from svmpress import auto, effort, rehearsal
 from svmpress.auto import Auto, _compress
 from svmpress.choices import Search
 from svmpress.compression import Status
@@ -23,7 +24,7 @@ from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
 from svmpress.scene import Finish, Guard, Scene, Setting
-from svmpress.scoring import Judge
+from svmpress.scoring import Judge, Verdict
 from svmpress.stages import Choice, Stages
 from svmpress.trials import CLEAR, HELPS, Trials
 
@@ -427,18 +428,23 @@ def test_a_copy_in_pairs_takes_a_norm_where_it_would_follow_every_row():
     assert np.mean(result.model.predict(X[600:]) == svc.predict(X[600:])) > 0.6  # 0.53 without
 
 
-def test_values_of_masked_pairs_may_be_cut_off_unless_probabilities_need_them():
+@pytest.mark.parametrize(
+    ("layout", "calibrated", "given", "begins", "other"),
+    [
+        ("libsvm", False, True, 1.5, [(inf,)]),
+        ("libsvm", False, False, inf, [(1.5,)]),  # the source's own answers are asked for
+        ("libsvm", True, True, inf, []),
+        ("shared", False, True, inf, []),
+    ],
+)
+def test_values_of_masked_pairs_are_cut_off_unless_probabilities_need_them(layout, calibrated, given, begins, other):
     X, y = make_blobs(400, centers=4, cluster_std=1.0, random_state=1)
-    problem = problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y)
-    calibrated = replace(problem.source, probability={"probA": np.ones(6)})
-    for source, layout, cut in (
-        (problem.source, "libsvm", True),
-        (calibrated, "libsvm", False),
-        (problem.source, "shared", False),
-    ):
-        run = Search(replace(problem, source=source, layout=layout), 12, None, None)
-        ladders = run.stages._ladders(Scene.of(run.problem))
-        assert [ladder.values for ladder in ladders if ladder.knob == "reach"] == [(1.5,)] * cut
+    problem = problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y if given else None)
+    source = replace(problem.source, probability={"probA": np.ones(6)} if calibrated else {})
+    run = Search(replace(problem, source=source, layout=layout), 12, None, None)
+    scene, setting = run._opening(run._rehearsed()[0])
+    assert setting.reach == begins
+    assert [ladder.values for ladder in run.stages._ladders(scene, setting) if ladder.knob == "reach"] == other
 
 
 def test_probabilities_are_left_out_after_a_finish_on_labels(monkeypatch):
@@ -451,13 +457,30 @@ def test_probabilities_are_left_out_after_a_finish_on_labels(monkeypatch):
         assert bool(small.probability) == (how is Finish.SOURCE)
 
 
-def test_relevance_must_be_clearly_better_where_its_steps_take_long():
+def test_settings_must_be_clearly_better_under_a_mask_and_relevance_everywhere():
     X, y = make_blobs(400, centers=4, cluster_std=1.0, random_state=1)
     problem = problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y)
-    for layout, needed in (("shared", CLEAR), ("libsvm", HELPS)):
+    for layout, usual in (("shared", HELPS), ("libsvm", CLEAR)):
         run = Search(replace(problem, layout=layout), 12, None, None)
-        ladders = run.stages._ladders(Scene.of(run.problem))
-        assert {ladder.needed for ladder in ladders if ladder.knob == "relevance"} == {needed}
+        needed = {ladder.knob: ladder.needed for ladder in run.stages._ladders(Scene.of(run.problem), Setting())}
+        assert needed["relevance"] == CLEAR
+        assert needed["width"] == needed["ridge"] == usual
+
+
+@pytest.mark.parametrize(
+    ("layout", "enough", "again"), [("libsvm", 20, True), ("libsvm", 10**6, False), ("shared", 0, False)]
+)
+def test_a_masked_copy_starts_again_if_there_are_steps_enough(monkeypatch, layout, enough, again):
+    monkeypatch.setattr(auto, "_ENOUGH_STEPS", enough)
+    X, y = make_blobs(400, centers=4, cluster_std=2.0, random_state=1)
+    search = Search(replace(problem_of(SVC(C=10, gamma=0.5).fit(X, y), X, y), layout=layout), 12, None, None)
+    choice = replace(search.choice(), steps=20)
+    choice = choice if choice.again is None else replace(choice, again=replace(choice.again, vectors=X[:12]))
+    began = []
+    project = Scene.project
+    monkeypatch.setattr(Scene, "project", lambda self, V, *rest: began.append(V) or project(self, V, *rest))
+    _compress(search, choice)
+    assert np.array_equal(began[0], X[:12]) == again
 
 
 @pytest.mark.parametrize(("vectors", "far"), [(3, True), (40, False)])
@@ -477,6 +500,17 @@ def test_a_finish_on_labels_goes_far_where_these_are_many(monkeypatch, vectors, 
     longest = {how: max(steps for h, steps in tried if h is how) for how in Finish}
     assert (longest[Finish.LABELS] > 100) == far
     assert longest[Finish.SOURCE] <= 50
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_where_answers_do_not_differ_margins_of_many_labels_decide(monkeypatch, known):
+    monkeypatch.setattr(effort, "_BRIEF", 0.0)
+    X, y = noisy(1000, 0, flip=0.3)
+    run = Search(problem_of(SVC(C=10, gamma=1.0).fit(X, y), X, y), 6, 5e10, None)
+    monkeypatch.setattr(Judge, "of", lambda self, *_: Verdict(np.ones(400)))
+    if not known:
+        monkeypatch.setattr(Judge, "margins", lambda self, *_: Verdict(np.ones(400)))
+    assert (run.choice().finish is Finish.LABELS) == known
 
 
 @pytest.mark.parametrize("norm", [0.0, 0.01])

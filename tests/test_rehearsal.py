@@ -312,3 +312,19 @@ def test_a_gain_counts_beyond_its_standard_error(rng):
     assert Verdict(base).gain_over(Verdict(base)) == 0
     assert Verdict(base).gain_over(Verdict(better)) < -2
     assert Verdict(better).score == better.mean()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_margins_are_those_of_the_machines_of_a_rows_class(classes):
+    X, y = make_blobs(300, centers=classes, cluster_std=3.0, random_state=0)
+    svc = SVC(gamma=0.5, decision_function_shape="ovo").fit(X, y)
+    problem = problem_of(svc, X, y)
+    found = Judge(problem, SOME).margins(problem.source.expansion)
+    values = svc.decision_function(X[SOME]).reshape(len(SOME), -1)
+    pairs = [(a, b) for a in range(classes) for b in range(a + 1, classes)]
+    expected = []
+    for row, label in zip(values, y[SOME], strict=True):
+        own = [(v, 1 if label == a else -1) for v, (a, b) in zip(row, pairs, strict=True) if label in (a, b)]
+        own = [(v, -s) for v, s in own] if classes == 2 else own  # scikit-learn turns the one machine of two classes
+        expected.append(-np.mean([max(0.0, 1 - s * v) ** 2 for v, s in own]))
+    np.testing.assert_allclose(found.goodness, expected, atol=1e-9)

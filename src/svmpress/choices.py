@@ -19,7 +19,7 @@ from svmpress.scene import Scene, Setting
 from svmpress.scoring import Judge, Verdict, split_rows
 from svmpress.select.path import SelectionPath
 from svmpress.select.starts import kmeans_centres
-from svmpress.stages import Choice, Stages, Way
+from svmpress.stages import REACH, Choice, Stages, Way
 from svmpress.starting import starts, starts_by_class
 from svmpress.trials import CLEAR, FAR, HELPS, Trials, Tried
 
@@ -135,6 +135,9 @@ class Search:
         """Return the scene to make the choices in, and the setting that they begin with."""
         assert problem.rows is not None
         setting = Setting.usual(masked=self.mask is not None)
+        if self.mask is not None and self.example is not None and not self.problem.source.probability:
+            # how far beyond its margin a machine is decides no vote; what is asked for the source's answers keeps it
+            setting = replace(setting, reach=REACH)
         if not problem.source.kernel.bounded:
             # such columns differ by a few directions only, and what is small among them is what tells
             setting = replace(setting, ridge=1e-7)

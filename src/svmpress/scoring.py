@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Floats, Rows
+from svmpress.decoders import PairDAG, PairVote
 from svmpress.errors import InputError
+from svmpress.losses import sides_of
 from svmpress.model import Decoder, KernelExpansion
 from svmpress.problem import Problem
 
@@ -97,3 +99,14 @@ class Judge:
     def of(self, expansion: KernelExpansion, decoder: Decoder | None = None) -> Verdict:
         """Return how good an expansion answers the judging rows."""
         return self.verdict(np.asarray(expansion.decision_values(self._X, self._max_bytes)), decoder)
+
+    def margins(self, expansion: KernelExpansion, decoder: Decoder | None = None) -> Verdict:
+        """Return how close a classifier's values come to the margins on the right side: minus the squared hinge."""
+        decoder = decoder or self._decoder
+        assert decoder.classes is not None
+        F = np.asarray(expansion.decision_values(self._X, self._max_bytes))
+        place = {label: i for i, label in enumerate(decoder.classes.tolist())}
+        wanted = np.array([place[label] for label in self._wanted.tolist()], dtype=np.intp)
+        sides = sides_of(wanted, len(place), isinstance(decoder, PairVote | PairDAG))
+        short = np.maximum(0.0, 1 - sides * F) * np.abs(sides)
+        return Verdict(-np.sum(short**2, axis=1) / np.abs(sides).sum(axis=1))

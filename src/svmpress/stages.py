@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,15 @@ from numpy.typing import NDArray
 from svmpress.arrays import Floats
 from svmpress.kernels import Kernel
 from svmpress.problem import Problem
+from svmpress.refine import Refined
 from svmpress.scene import Finish, Guard, Scene, Setting
-from svmpress.scoring import Judge
+from svmpress.scoring import Judge, Verdict
 from svmpress.trials import CLEAR, HELPS, Trials, Tried
 
-_REACH = 1.5
-"""Where the values of a machine that votes may be cut off: half a margin beyond the margin."""
-_LONG, _MOST_LONG = 0.2, 1000
-"""Share of the work, and steps at most, of a finish that may go far."""
+REACH = 1.5
+"""Where the values of a machine that votes are cut off: half a margin beyond the margin."""
+_LONG, _LONGER, _MOST_LONG = 0.2, 0.4, 2000
+"""Shares of the work of a finish that may go far, under a mask and where labels are many, and steps at most."""
 _MANY_LABELS = 10
 """Labels for each number that moves, from which on a finish cannot follow them to the letter."""
 
@@ -42,6 +44,8 @@ class Choice:
     """The ridge of the last solve; None: the setting's."""
     finish: Finish | None = None
     finish_steps: int = 0
+    again: Refined | None = None
+    """Where to start again instead, if the descent has steps enough."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Stages:
     def best_setting(self, scene: Scene, judge: Judge, best: Tried, setting: Setting) -> tuple[Tried, Setting]:
         """Try one change of setting after the other, against as much work without it, from the same vectors."""
         plain, settled = None, set()
-        for ladder in self._ladders(scene):
+        for ladder in self._ladders(scene, setting):
             if ladder.knob in settled:
                 continue
             plain = plain or self._sampled(scene, judge, best, setting)
@@ -126,27 +130,29 @@ class Stages:
         """Go on for as many steps as a small part of the work buys with this setting: some take more than others."""
         return self.trials.continued(scene, judge, at, setting, self.trials.steps(0.02, scene, setting, 4, 60))
 
-    def _ladders(self, scene: Scene) -> list[_Ladder]:
+    def _ladders(self, scene: Scene, setting: Setting) -> list[_Ladder]:
         """Return the changes of setting to try."""
         ladders = []
+        usual = HELPS if self.mask is None else CLEAR  # a mask has more to try, and more that helps by chance
         if scene.pairwise and scene.copies and 8 * scene.n_classes * self.m**2 < self.problem.max_bytes:
             name = "weight {:g} for rows of neither class of a pair"
             ways = ((0.01, 0.001), (0.1,)) if self.mask is None else ((0.001,),)
             # without a mask, a step takes several times as long: in a whole descent it must be worth that
-            needed = CLEAR if self.mask is None else HELPS
-            ladders += [_Ladder("relevance", name, way, needed=needed) for way in ways]
+            ladders += [_Ladder("relevance", name, way, needed=CLEAR) for way in ways]
         kernel = self.problem.source.kernel
         if kernel.width_matters and kernel.params["gamma"] > 0:
-            ladders.append(_Ladder("width", "learning the kernel width", (True,)))
+            ladders.append(_Ladder("width", "learning the kernel width", (True,), needed=usual))
         if scene.copies and self.mask is not None and not self.problem.source.probability:
             # a machine with few coefficients votes; probabilities were calibrated on values, however large
-            ladders.append(_Ladder("reach", "values cut off at {:g}", (_REACH,), needed=0.0))
+            cut = setting.reach < inf
+            name = "values that are not cut off" if cut else "values cut off at {:g}"
+            ladders.append(_Ladder("reach", name, (inf if cut else REACH,)))
         if scene.copies and self.mask is not None and kernel.definite:
             # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
             name = "a norm of weight {:g}"
-            ladders += [_Ladder("norm", name, way, ties=True) for way in ((0.01, 0.1, 1.0), (0.001,))]
+            ladders += [_Ladder("norm", name, way, ties=True, needed=usual) for way in ((0.01, 0.1, 1.0), (0.001,))]
         if scene.copies:
-            ladders.append(_Ladder("ridge", "a stronger ridge", (1e-5,)))
+            ladders.append(_Ladder("ridge", "a stronger ridge", (1e-5,), needed=usual))
         return ladders
 
     def _best_descent(self, scene: Scene, judge: Judge, start: Tried, best: Tried, setting: Setting) -> Way:
@@ -171,7 +177,9 @@ class Stages:
         if not scene.copies:  # vectors that know the labels of some rows start again with all
             choice = Choice(start.fit.vectors, start.fit.kernel, setting, False, top.steps - start.steps)
         elif top is way[-1]:
-            choice = Choice(top.fit.vectors, top.fit.kernel, setting)
+            # under a mask a machine holds every row that it has seen, and vectors stay with those that came first
+            again = None if self.mask is None else start.fit
+            choice = Choice(top.fit.vectors, top.fit.kernel, setting, again=again)
         else:
             choice = Choice(best.fit.vectors, best.fit.kernel, setting, steps=top.steps - best.steps)
         before = top.score
@@ -189,33 +197,55 @@ class Stages:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""
         if not scene.finishes:
             return best, choice
-        cost = self.trials.effort.finish(scene)
-        first = self.trials.effort.steps(0.01, cost, 10, 25)
+        many = trusted and self._many_labels(scene)
         top, chosen, tried = best, choice, {}
-        for how in scene.finishes:
-            safe = how is Finish.LABELS and trusted and self._many_labels(scene)
+        for how in sorted(scene.finishes, key=lambda how: many and how is not Finish.LABELS):
+            safe = how is Finish.LABELS and many
             # machines with few coefficients have a long way to the source's margins; what needs a norm must not go it
-            far = safe or (how is Finish.SOURCE and self.mask is not None and not choice.setting.norm)
-            most = self.trials.effort.steps(_LONG, cost, 4 * first, _MOST_LONG) if far else 4 * first
-            at, done, way = best.fit, 0, []
-            while 2 * done <= most:
-                steps = done or first  # each time as many again
-                at = self.trials.finish(scene, how, at, choice.setting, steps)
-                done += steps
-                way.append((self.trials.judged(judge, scene, at), done))
+            masked = how is Finish.SOURCE and self.mask is not None and not choice.setting.norm
+            part = _LONGER if safe else _LONG if masked else 0.0
+            way = self._finishing(scene, judge, how, best, choice.setting, part)
             last, steps = peak = max(way, key=lambda judged: judged[0].score)
             if safe:  # further is better in itself where labels are many
                 last, steps = next(judged for judged in reversed(way) if peak[0].gain_over(judged[0]) <= CLEAR)
             tried[how] = f"a finish on margins {how.value}, {steps} steps {last.against(best)}"
-            needed = 0.0 if trusted or how is not Finish.SOURCE else -CLEAR
-            if scene.copies and how is Finish.LABELS and not safe:  # what leaves the source must pay
-                needed = CLEAR
-            elif choice.setting.norm and self.mask is not None:  # a finish has no norm to hold it back
+            if safe:
+                ahead = self._margins(judge, scene, last).gain_over(self._margins(judge, scene, best))
+                tried[how] += f" and {ahead:+.1f} by margins"
+                # margins say more of a row than whether its answer is right, which is the same before and after of most
+                needed = -CLEAR if ahead > CLEAR else 0.0
+            elif (how is Finish.LABELS and scene.copies) or (many and chosen.finish is not None):
+                needed = CLEAR  # what leaves the source must pay, and what leaves many labels for it
+            elif self.mask is not None and (trusted or choice.setting.norm):  # it may hold every row after that
                 needed = HELPS
+            else:
+                needed = 0.0 if trusted or how is Finish.LABELS else -CLEAR
             if last.gain_over(top) > needed:
                 top, chosen = last, replace(choice, finish=how, finish_steps=steps)
         self._say_adopted("" if chosen.finish is None else tried.pop(chosen.finish), tried.values())
         return top, chosen
+
+    def _finishing(
+        self, scene: Scene, judge: Judge, how: Finish, best: Tried, setting: Setting, part: float
+    ) -> list[tuple[Tried, int]]:
+        """Go on with margins, each time for as many steps again; return what came of it, and after how many.
+
+        In all, some hundred steps, or as many as ``part`` of the work buys if that is more.
+        """
+        cost = self.trials.effort.finish(scene)
+        first = self.trials.effort.steps(0.01, cost, 10, 25)
+        most = self.trials.effort.steps(part, cost, 4 * first, _MOST_LONG)
+        at, done, way = best.fit, 0, []
+        while 2 * done <= most:
+            steps = done or first
+            at = self.trials.finish(scene, how, at, setting, steps)
+            done += steps
+            way.append((self.trials.judged(judge, scene, at), done))
+        return way
+
+    def _margins(self, judge: Judge, scene: Scene, tried: Tried) -> Verdict:
+        """Return how close held-out rows come to the margins of their labels."""
+        return judge.margins(self.trials.expansion(tried.fit), scene.decoder)
 
     def _many_labels(self, scene: Scene) -> bool:
         """Return whether rows outnumber what a finish moves by far; not asked where all takes a second or two."""
