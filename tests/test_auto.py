@@ -24,9 +24,9 @@ from svmpress.decoders import Argmax, PairDAG, PairVote, pair_mask
 from svmpress.formats import save_cost
 from svmpress.paper import LarsSVM
 from svmpress.scene import Finish, Guard, Scene, Setting
-from svmpress.scoring import Judge, Verdict
+from svmpress.scoring import Judge
 from svmpress.stages import Choice, Stages
-from svmpress.trials import CLEAR, HELPS, Trials
+from svmpress.trials import CLEAR, HELPS, Trials, Tried
 
 
 @pytest.fixture(scope="module")
@@ -502,15 +502,48 @@ def test_a_finish_on_labels_goes_far_where_these_are_many(monkeypatch, vectors, 
     assert longest[Finish.SOURCE] <= 50
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_where_answers_do_not_differ_margins_of_many_labels_decide(monkeypatch, known):
+@pytest.mark.parametrize(
+    ("ahead", "worse", "calibrated", "adopted"),
+    [
+        (2.5, 0.0, False, True),
+        (2.5, 0.5, False, True),
+        (2.5, 1.5, False, False),  # standard errors of answers
+        (1.5, 0.0, False, False),
+        (2.5, 0.0, True, False),  # the probabilities would be lost
+    ],
+)
+def test_margins_of_many_labels_decide_where_answers_hardly_differ(monkeypatch, ahead, worse, calibrated, adopted):
     monkeypatch.setattr(effort, "_BRIEF", 0.0)
     X, y = noisy(1000, 0, flip=0.3)
-    run = Search(problem_of(SVC(C=10, gamma=1.0).fit(X, y), X, y), 6, 5e10, None)
-    monkeypatch.setattr(Judge, "of", lambda self, *_: Verdict(np.ones(400)))
-    if not known:
-        monkeypatch.setattr(Judge, "margins", lambda self, *_: Verdict(np.ones(400)))
-    assert (run.choice().finish is Finish.LABELS) == known
+    problem = problem_of(SVC(C=10, gamma=1.0).fit(X, y), X, y)
+    source = replace(problem.source, probability={"probA": np.ones(1)} if calibrated else {})
+    run = Search(replace(problem, source=source), 6, 5e10, None)
+    scene, judge = Scene.of(problem, np.arange(600)), Judge(problem, np.arange(600, 1000))
+    setting = Setting()
+    fit = run.trials.project(scene, X[:6], problem.source.kernel, setting, 20, "")
+    best = run.trials.judged(judge, scene, fit)
+    monkeypatch.setattr(Tried, "gain_over", lambda self, other: 0.0 if self is other else -worse)
+    monkeypatch.setattr(Stages, "_ahead", lambda *_: ahead)
+    choice = Choice(fit.vectors, fit.kernel, setting)
+    _, chosen = run.stages._best_finish(scene, judge, best, choice, trusted=True)
+    assert (chosen.finish is Finish.LABELS) == adopted
+
+
+def test_margins_are_compared_at_the_scale_that_suits_them():
+    X, y = noisy(1000, 0, flip=0.1)
+    problem = problem_of(SVC(C=10, gamma=1.0).fit(X, y), X, y)
+    run = Search(problem, 6, None, None)
+    scene, judge = Scene.of(problem, np.arange(600)), Judge(problem, np.arange(600, 1000))
+    fit = run.trials.project(scene, X[:6], problem.source.kernel, Setting(), 20, "")
+    finished = run.trials.finish(scene, Finish.LABELS, fit, Setting(), 30)
+    small = replace(fit, coef=0.2 * fit.coef, intercept=0.2 * fit.intercept - 1)
+    after = run.trials.judged(judge, scene, finished)
+    of_fit, of_small = (
+        run.stages._ahead(judge, scene, run.trials.judged(judge, scene, before), after) for before in (fit, small)
+    )
+    assert of_fit == pytest.approx(of_small, abs=0.01)
+    finished, small = (judge.margins(run.trials.expansion(refined)) for refined in (finished, small))
+    assert finished.gain_over(small) > of_small + 1  # as they are, much of the gain is scale
 
 
 @pytest.mark.parametrize("norm", [0.0, 0.01])

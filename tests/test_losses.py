@@ -11,7 +11,7 @@ from scipy import sparse
 from svmpress.arrays import to_numpy
 from svmpress.decoders import Argmax, PairVote, Sign
 from svmpress.kernels import RBF
-from svmpress.losses import MarginObjective, sides_of
+from svmpress.losses import MarginObjective, scaled_to_margins, sides_of
 from svmpress.objective import Parameters
 from test_objective import numerical_gradient
 
@@ -146,3 +146,16 @@ def test_values_on_the_right_sides_are_decoded_to_the_right_class(decoder, n_cla
     np.testing.assert_array_equal(decoder.labels(sides), classes)
     if pairwise:
         assert (np.count_nonzero(sides, axis=1) == n_classes - 1).all()
+
+
+def test_the_scale_that_suits_margins_is_the_best_of_all(rng):
+    sides = np.sign(rng.standard_normal(200))
+    F = 7 + 3 * (sides + rng.standard_normal(200))
+    scale, shift = scaled_to_margins(F, sides)
+
+    def loss(a, c):
+        return np.sum(np.maximum(0, 1 - sides * (a * F + c)) ** 2)
+
+    tried = [loss(scale * a, shift + c) for a in (0.99, 1.0, 1.01) for c in (-0.01, 0.0, 0.01)]
+    assert min(tried) == loss(scale, shift) < loss(1.0, 0.0)
+    assert scaled_to_margins(np.full(200, 4.0), sides)[1] != 0  # nothing to scale is no error

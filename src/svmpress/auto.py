@@ -48,7 +48,7 @@ _MOST = 0.5
 _LAST_FINISH = 0.5
 """Share of the work that a finish may take on all rows, where these are many more than it was judged on."""
 _ENOUGH_STEPS = 100
-"""Steps of descent from which on it matters little how far it had come before."""
+"""Steps of descent, and as many as there are features, after which it matters little how far it had come before."""
 _GUARDED_TURNS = 4
 """How often the rows that guard a regressor follow its vectors."""
 
@@ -164,8 +164,10 @@ def _compress(search: Search, choice: Choice) -> tuple[Refined, Scene]:
     left = search.effort.left  # what the search did not need goes into the descent
     part = 0.75 if scene is not whole or search.mask is None else 1.0  # which is slow under a mask
     steps = search.trials.steps(part * left, scene, setting, 15, 1000) if choice.steps is None else choice.steps
-    if choice.again is not None and steps >= _ENOUGH_STEPS:
+    enough = max(_ENOUGH_STEPS, search.rows.shape[1])
+    if choice.again is not None and search.example is not None and steps >= enough:
         choice = replace(choice, vectors=choice.again.vectors, kernel=choice.again.kernel)
+        search.notes.append(f"the descent starts again, near the start and with all rows, for {steps} steps")
     guard = Guard.of(whole)
     fit = _descend(search, scene, choice, steps, guard)
     if scene is not whole:

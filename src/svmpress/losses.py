@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from svmpress import arrays
-from svmpress.arrays import Array, Rows
+from svmpress.arrays import Array, Floats, Rows
 from svmpress.cores import side_by_side
 from svmpress.decoders import class_pairs
 from svmpress.listening import better_at_once, groups_of, slopes_at_once
@@ -155,3 +156,26 @@ def sides_of(classes: NDArray[np.intp], n_classes: int, pairwise: bool) -> NDArr
     if n_classes == 2:
         return np.where(classes[:, None] == 1, 1.0, -1.0)
     return np.where(np.equal.outer(classes, np.arange(n_classes)), 1.0, -1.0)
+
+
+def scaled_to_margins(F: Floats, sides: Floats) -> tuple[float, float]:
+    """Return the scale and the shift of one machine's values F (n,) that come closest to margins on their sides (n,).
+
+    Values that were fitted to others may be too large or too small for margins and answer as well; what is left
+    after this is what they are worse by.
+
+    Examples
+    --------
+    >>> scale, shift = scaled_to_margins(np.array([1.5, 2.5]), np.array([-1.0, 1.0]))
+    >>> round(scale, 3), round(shift, 3)
+    (2.0, -4.0)
+    """
+    spread, middle = float(np.std(F)) or 1.0, float(np.mean(F))
+    Z = (F - middle) / spread
+
+    def loss(x: Floats) -> tuple[float, Floats]:
+        short = np.maximum(0.0, 1 - sides * (x[0] * Z + x[1])) * sides
+        return float(short @ short), np.array([-2 * (short @ Z), -2 * short.sum()])
+
+    scale, shift = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B").x
+    return float(scale / spread), float(shift - scale * middle / spread)

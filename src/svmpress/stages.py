@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from svmpress.arrays import Floats
 from svmpress.kernels import Kernel
+from svmpress.losses import scaled_to_margins, sides_of
 from svmpress.problem import Problem
 from svmpress.refine import Refined
 from svmpress.scene import Finish, Guard, Scene, Setting
-from svmpress.scoring import Judge, Verdict
+from svmpress.scoring import Judge
 from svmpress.trials import CLEAR, HELPS, Trials, Tried
 
 REACH = 1.5
@@ -150,7 +151,7 @@ class Stages:
         if scene.copies and self.mask is not None and kernel.definite:
             # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
             name = "a norm of weight {:g}"
-            ladders += [_Ladder("norm", name, way, ties=True, needed=usual) for way in ((0.01, 0.1, 1.0), (0.001,))]
+            ladders += [_Ladder("norm", name, way, ties=True) for way in ((0.01, 0.1, 1.0), (0.001,))]
         if scene.copies:
             ladders.append(_Ladder("ridge", "a stronger ridge", (1e-5,), needed=usual))
         return ladders
@@ -197,7 +198,7 @@ class Stages:
         """Try margins instead of values, judged along the way: how far to go is part of the choice."""
         if not scene.finishes:
             return best, choice
-        many = trusted and self._many_labels(scene)
+        many = trusted and self._many_labels(scene, choice)
         top, chosen, tried = best, choice, {}
         for how in sorted(scene.finishes, key=lambda how: many and how is not Finish.LABELS):
             safe = how is Finish.LABELS and many
@@ -210,14 +211,14 @@ class Stages:
                 last, steps = next(judged for judged in reversed(way) if peak[0].gain_over(judged[0]) <= CLEAR)
             tried[how] = f"a finish on margins {how.value}, {steps} steps {last.against(best)}"
             if safe:
-                ahead = self._margins(judge, scene, last).gain_over(self._margins(judge, scene, best))
-                tried[how] += f" and {ahead:+.1f} by margins"
+                ahead = self._ahead(judge, scene, best, last)
+                tried[how] += f"; {ahead:+.1f} by the margins of these rows"
                 # margins say more of a row than whether its answer is right, which is the same before and after of most
-                needed = -CLEAR if ahead > CLEAR else 0.0
-            elif (how is Finish.LABELS and scene.copies) or (many and chosen.finish is not None):
-                needed = CLEAR  # what leaves the source must pay, and what leaves many labels for it
-            elif self.mask is not None and (trusted or choice.setting.norm):  # it may hold every row after that
-                needed = HELPS
+                needed = -HELPS if ahead > CLEAR else 0.0
+            elif how is Finish.LABELS and scene.copies:  # what leaves the source must pay
+                needed = CLEAR
+            elif (many and chosen.finish is not None) or (self.mask is not None and (trusted or choice.setting.norm)):
+                needed = HELPS  # many labels know better; machines with few coefficients may hold every row after it
             else:
                 needed = 0.0 if trusted or how is Finish.LABELS else -CLEAR
             if last.gain_over(top) > needed:
@@ -243,11 +244,25 @@ class Stages:
             way.append((self.trials.judged(judge, scene, at), done))
         return way
 
-    def _margins(self, judge: Judge, scene: Scene, tried: Tried) -> Verdict:
-        """Return how close held-out rows come to the margins of their labels."""
-        return judge.margins(self.trials.expansion(tried.fit), scene.decoder)
+    def _ahead(self, judge: Judge, scene: Scene, before: Tried, after: Tried) -> float:
+        """Return by how many standard errors held-out rows are closer to the margins of their labels after a finish.
 
-    def _many_labels(self, scene: Scene) -> bool:
-        """Return whether rows outnumber what a finish moves by far; not asked where all takes a second or two."""
-        unknowns = (self.m + 1) * (scene.X.shape[1] + scene.targets.shape[1])
-        return scene.labels is not None and not self.trials.effort.is_brief and scene.n >= _MANY_LABELS * unknowns
+        One machine's values, fitted to others, first get the scale that suits margins best: that changes no answer.
+        """
+        finished, plain = (self.trials.expansion(tried.fit) for tried in (after, before))
+        F = np.asarray(plain.decision_values(scene.X, self.problem.max_bytes))[:, 0]
+        scale, shift = scaled_to_margins(F, sides_of(scene.known, 2, scene.pairwise)[:, 0])
+        plain = replace(plain, coef=scale * plain.coef, intercept=scale * plain.intercept + shift)
+        return judge.margins(finished, scene.decoder).gain_over(judge.margins(plain, scene.decoder))
+
+    def _many_labels(self, scene: Scene, choice: Choice) -> bool:
+        """Return whether rows outnumber what a finish moves by far, so that it may go far.
+
+        Asked of one machine alone. Not where all takes a second or two, nor of a copy that has probabilities, which a
+        finish on labels would lose.
+        """
+        if scene.labels is None or scene.targets.shape[1] != 1 or self.trials.effort.is_brief:
+            return False
+        if choice.copies and self.problem.source.probability:
+            return False
+        return scene.n >= _MANY_LABELS * (self.m + 1) * (scene.X.shape[1] + 1)
