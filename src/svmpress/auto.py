@@ -12,15 +12,16 @@ that never saw the held-out rows (:mod:`svmpress.rehearsal`):
    until one is clearly behind.
 3. **Settings** are tried from there, each kept only if it helps: the relevance of pairs (a one-vs-one machine listens
    less to rows of other classes than its two), a kernel width that is learned, a stronger ridge, and for a copy in the
-   LibSVM layout the norm, and values that are cut off beyond the margin.
+   LibSVM layout the norm, and values as they are, where they are cut off beyond the margin (or the other way round).
 4. **Descent** by variable projection, as far as it helps, and the ridge of its last solve.
 5. **Finishes**, kept only if they help: margins instead of values (the source's, or those of the labels).
 
 Where there is a model alone, its support vectors and the labels that its coefficients tell are tried as data first, and
 what is more than a copy must answer as the source between the support vectors of each class (:mod:`svmpress.alone`).
 
-Then the source itself is compressed with what was chosen, from the vectors that were found, and the last steps run on
-all rows. The work is bounded (:mod:`svmpress.effort`): rows are sampled and iterations counted.
+Then the source itself is compressed with what was chosen, from the vectors that were found (near the start again, where
+labels are fitted, or a copy in the LibSVM layout has steps enough), and the last steps run on all rows. The work is
+bounded (:mod:`svmpress.effort`): rows are sampled and iterations counted.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Search:
         assert problem.rows is not None
         setting = Setting.usual(masked=self.mask is not None)
         if self.mask is not None and self.example is not None and not self.problem.source.probability:
-            # how far beyond its margin a machine is decides no vote; what is asked for the source's answers keeps it
+            # a vote asks for sides; where nothing was rehearsed the judge asks for the source's answers, and all counts
             setting = replace(setting, reach=REACH)
         if not problem.source.kernel.bounded:
             # such columns differ by a few directions only, and what is small among them is what tells

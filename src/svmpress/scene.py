@@ -55,7 +55,7 @@ class Setting:
 
     @classmethod
     def usual(cls, *, masked: bool) -> Setting:
-        """Return what a copy begins with: under a mask, a machine is for rows of its own classes."""
+        """Return what costs are counted by: under a mask, a machine is for rows of its own classes."""
         return cls(relevance=0.01) if masked else cls()
 
 

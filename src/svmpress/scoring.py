@@ -1,7 +1,7 @@
 """Held-out rows: which they are, and what a model scores on them.
 
 A score is the accuracy of a classifier, the R² of a regressor, and the agreement with the source where there is no y.
-All are fractions, and larger is better.
+All are fractions, and larger is better. Of a classifier, margins can be asked for besides: they tell more of each row.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Verdict:
 
     @property
     def score(self) -> float:
-        """The mean goodness: accuracy, agreement or R²."""
+        """The mean goodness: accuracy, agreement or R² (or minus the squared hinge, where margins were asked for)."""
         return float(self.goodness.mean())
 
     def of(self, which: NDArray[np.bool_]) -> Verdict:

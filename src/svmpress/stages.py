@@ -146,7 +146,7 @@ class Stages:
         if scene.copies and self.mask is not None and not self.problem.source.probability:
             # a machine with few coefficients votes; probabilities were calibrated on values, however large
             cut = setting.reach < inf
-            name = "values that are not cut off" if cut else "values cut off at {:g}"
+            name = f"values as they are, not cut off at {REACH:g}" if cut else "values cut off at {:g}"
             ladders.append(_Ladder("reach", name, (inf if cut else REACH,)))
         if scene.copies and self.mask is not None and kernel.definite:
             # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter

@@ -14,7 +14,8 @@ from svmpress.scoring import Judge, Verdict
 
 HELPS, CLEAR, FAR = 1.0, 2.0, 3.0
 """Standard errors by which the judge must prefer another setting before it is adopted; one of two ways, or a shorter
-descent, before the other is given up; and one way before the other is not even tried in earnest."""
+descent, before the other is given up, and a setting where many are tried; and one way before the other is not even
+tried in earnest."""
 
 
 @dataclass(frozen=True, eq=False)
