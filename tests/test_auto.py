@@ -465,6 +465,12 @@ def test_settings_must_be_clearly_better_under_a_mask_and_relevance_everywhere()
         needed = {ladder.knob: ladder.needed for ladder in run.stages._ladders(Scene.of(run.problem), Setting())}
         assert needed["relevance"] == CLEAR
         assert needed["width"] == needed["ridge"] == usual
+    norms = [
+        (rung.values, rung.needed)
+        for rung in run.stages._ladders(Scene.of(run.problem), Setting())
+        if rung.knob == "norm"
+    ]
+    assert norms == [((0.01, 0.1, 1.0), HELPS), ((0.001,), CLEAR)]
 
 
 @pytest.mark.parametrize(

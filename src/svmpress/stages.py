@@ -151,7 +151,8 @@ class Stages:
         if scene.copies and self.mask is not None and kernel.definite:
             # a machine has coefficients of its own and the rows of two classes: it can follow these to the letter
             name = "a norm of weight {:g}"
-            ladders += [_Ladder("norm", name, way, ties=True) for way in ((0.01, 0.1, 1.0), (0.001,))]
+            ladders.append(_Ladder("norm", name, (0.01, 0.1, 1.0), ties=True))
+            ladders.append(_Ladder("norm", name, (0.001,), ties=True, needed=usual))  # the norm's second chance
         if scene.copies:
             ladders.append(_Ladder("ridge", "a stronger ridge", (1e-5,), needed=usual))
         return ladders
