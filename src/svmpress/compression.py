@@ -21,6 +21,7 @@ from svmpress import arrays
 from svmpress.arrays import Backend, Rows
 from svmpress.auto import Auto
 from svmpress.budget import Budget, expansion_bytes
+from svmpress.decoders import positions_of
 from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel
@@ -241,12 +242,12 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
         return y
     if y.shape != (n,):
         raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")
-    place = {label: i for i, label in enumerate(source.classes_.tolist())}
-    unknown = sorted({str(v) for v in y.tolist() if v not in place})
+    classes = source.classes_.tolist()
+    unknown = sorted({str(v) for v in set(y.tolist()).difference(classes)})
     if unknown:
-        known = ", ".join(str(c) for c in place)
+        known = ", ".join(str(c) for c in classes)
         raise InputError(f"y holds the label {unknown[0]!r}, which the model does not know; it knows {known}")
-    return np.array([place[v] for v in y.tolist()], dtype=np.intp)
+    return positions_of(y, source.classes_)
 
 
 def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compression:

@@ -216,3 +216,15 @@ class PairDAG(_Pairs):
             high = np.where(first_wins, high - 1, high)
             low = np.where(first_wins, low, low + 1)
         return self.classes[low]
+
+
+def positions_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return where each of the labels (n,) is among the classes (K,); all of them must be there.
+
+    Examples
+    --------
+    >>> positions_of(np.array(["b", "a", "b"]), np.array(["b", "a"])).tolist()
+    [0, 1, 0]
+    """
+    place = {label: i for i, label in enumerate(classes.tolist())}
+    return np.array([place[label] for label in labels.tolist()], dtype=np.intp)

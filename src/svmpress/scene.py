@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Array, Floats, Rows
-from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote
+from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, positions_of
 from svmpress.kernels import Kernel
 from svmpress.losses import MarginObjective, sides_of
 from svmpress.objective import Parameters, ProjectedError
@@ -300,5 +300,4 @@ def positions(decoder: Decoder, F: Floats) -> NDArray[np.intp]:
     """Return the position of each row's class, (n,), for decision values F; zeros for a regressor."""
     if decoder.classes is None:
         return np.zeros(F.shape[0], dtype=np.intp)
-    place = {label: i for i, label in enumerate(decoder.classes.tolist())}
-    return np.array([place[label] for label in decoder.labels(F).tolist()], dtype=np.intp)
+    return positions_of(decoder.labels(F), decoder.classes)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from svmpress import arrays
 from svmpress.arrays import Floats, Rows
-from svmpress.decoders import PairDAG, PairVote
+from svmpress.decoders import PairDAG, PairVote, positions_of
 from svmpress.errors import InputError
 from svmpress.losses import sides_of
 from svmpress.model import Decoder, KernelExpansion
@@ -105,8 +105,7 @@ class Judge:
         decoder = decoder or self._decoder
         assert decoder.classes is not None
         F = np.asarray(expansion.decision_values(self._X, self._max_bytes))
-        place = {label: i for i, label in enumerate(decoder.classes.tolist())}
-        wanted = np.array([place[label] for label in self._wanted.tolist()], dtype=np.intp)
-        sides = sides_of(wanted, len(place), isinstance(decoder, PairVote | PairDAG))
+        wanted = positions_of(self._wanted, decoder.classes)
+        sides = sides_of(wanted, decoder.classes.size, isinstance(decoder, PairVote | PairDAG))
         short = np.maximum(0.0, 1 - sides * F) * np.abs(sides)
         return Verdict(-np.sum(short**2, axis=1) / np.abs(sides).sum(axis=1))

@@ -248,7 +248,8 @@ class Stages:
     def _ahead(self, judge: Judge, scene: Scene, before: Tried, after: Tried) -> float:
         """Return by how many standard errors held-out rows are closer to the margins of their labels after a finish.
 
-        One machine's values, fitted to others, first get the scale that suits margins best: that changes no answer.
+        One machine's values, fitted to others, first get the scale and the shift that suit margins best: that alone
+        changes hardly an answer, and is no gain.
         """
         finished, plain = (self.trials.expansion(tried.fit) for tried in (after, before))
         F = np.asarray(plain.decision_values(scene.X, self.problem.max_bytes))[:, 0]
