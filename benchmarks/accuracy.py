@@ -29,8 +29,8 @@ import journal
 import svmpress
 from accuracy_report import page, table
 from sets import SETS, load, score, teacher
+from svmpress.study import Records
 from svmpress.study.plan import shares
-from svmpress.study.records import Records
 from svmpress.study.worker import revision
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from svmpress.errors import SvmpressError
-from svmpress.formats.files import replacing
+from svmpress.storage import replacing
 from svmpress.study.records import Record, SetRecord, merged, read, to_line
 
 

@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 import svmpress
 from predict_report import page, table
 from sets import estimator, load
-from svmpress import RBF, KernelExpansion, KernelModel, Sign, runtime
+from svmpress import RBF, KernelExpansion, KernelModel, Sign, predictor
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "predict.jsonl"
@@ -284,7 +284,7 @@ def environment(threads: int) -> dict[str, Any]:
     return {
         "run": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": f"{cpu}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "predictor": runtime.describe().split(",")[0] + f", {threads} threads)",
+        "predictor": predictor.describe().split(",")[0] + f", {threads} threads)",
         "python": platform.python_version(),
         "versions": versions,
     }

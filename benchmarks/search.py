@@ -38,9 +38,9 @@ from sklearn.svm import SVC
 import journal
 import svmpress
 from search_report import page, table
-from svmpress.auto import Auto
+from svmpress.methods import Auto
 from svmpress.study.worker import revision
-from svmpress.tuning import Brief
+from svmpress.tuning.brief import Brief
 from svmpress.tuning.inputs import make_folds
 from svmpress.tuning.space import typical_gamma
 

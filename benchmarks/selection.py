@@ -38,16 +38,15 @@ import journal
 import svmpress
 from selection_report import METHODS, REFINED, page
 from sets import PARAMETERS, SETS, load, score, teacher
-from svmpress import arrays
-from svmpress.arrays import Backend
 from svmpress.kernels import RBF, Kernel
-from svmpress.losses import sides_of
+from svmpress.methods import Problem, Scene, Setting
 from svmpress.model import KernelExpansion
-from svmpress.problem import Problem
-from svmpress.scene import Scene, Setting
-from svmpress.select import ElasticNet, GramColumns, SelectionPath, lars_path
-from svmpress.select.reduced_svm import reduced_svm
-from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
+from svmpress.numerics import Backend, arrays
+from svmpress.objectives import sides_of
+from svmpress.select import SelectionPath, elastic_net_rows, kmeans_centres, lars_rows, reduced_svm
+from svmpress.select.columns import GramColumns
+from svmpress.select.elastic_net import ElasticNet
+from svmpress.select.lars import lars_path
 from svmpress.study.worker import revision
 
 ROOT = Path(__file__).resolve().parents[1]

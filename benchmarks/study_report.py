@@ -11,9 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from svmpress.progress import Bars
-from svmpress.study.publish import publish
-from svmpress.study.records import Records
+from svmpress.cli.progress import Bars
+from svmpress.study import Records, publish
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "study.jsonl"

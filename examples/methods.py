@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 import svmpress
-from svmpress.paper import LarsSVM, Paper
+from svmpress.methods import LarsSVM, Paper
 
 METHODS = {
     "LARS on labels (eq. 9)": LarsSVM(),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from scipy import sparse
 
-from svmpress.arrays import Backend, to_numpy
+from svmpress.numerics import Backend, to_numpy
 
 # the same examples on every run, and no clock: machines that run tests are busy
 settings.register_profile("svmpress", derandomize=True, deadline=None, max_examples=50)
@@ -30,7 +30,7 @@ def _strict() -> Backend:
 def backend(request: pytest.FixtureRequest) -> Backend:
     """Each array library in turn; torch's share carries the marker ``torch``.
 
-    Use ``backend.asarray(a, "float32")`` to bring NumPy data there, and ``svmpress.arrays.to_numpy`` to come back.
+    Use ``backend.asarray(a, "float32")`` to bring NumPy data there, and ``svmpress.numerics.to_numpy`` to come back.
     """
     if request.param == "array_api_strict":
         return _strict()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import svmpress
-from svmpress.arrays import Backend
-from svmpress.problem import Problem
+from svmpress.methods import Problem
+from svmpress.numerics import Backend
 
 
 def problem_of(model, X=None, y=None) -> Problem:

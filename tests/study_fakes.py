@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from svmpress.errors import MissingExtraError
-from svmpress.study.records import Cell, Records, RunRecord, SetRecord
+from svmpress.study import Records
+from svmpress.study.records import Cell, RunRecord, SetRecord
 from svmpress.study.task import Built, NotApplicable, Task
 
 

@@ -9,17 +9,34 @@
 41
 """
 
-from svmpress.budget import Budget
-from svmpress.compression import Compression, Status, compress
-from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
-from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError
-from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
-from svmpress.formats import from_estimator, load, save, to_estimator
-from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
-from svmpress.model import KernelExpansion, KernelModel, Scaling
-from svmpress.tuning import SearchResult, SearchStatus, draw_front, search
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for those who check types and complete names
+    from svmpress.compression import Budget, Compression, Status, compress
+    from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
+    from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError
+    from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
+    from svmpress.formats import from_estimator, load, save, to_estimator
+    from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
+    from svmpress.model import KernelExpansion, KernelModel, Scaling
+    from svmpress.tuning import SearchResult, SearchStatus, draw_front, search
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "compression": ["Budget", "Compression", "Status", "compress"],
+    "decoders": ["Argmax", "Identity", "PairDAG", "PairVote", "Sign"],
+    "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError"],
+    "estimators": ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"],
+    "formats": ["from_estimator", "load", "save", "to_estimator"],
+    "kernels": ["RBF", "ChiSquared", "Laplacian", "Linear", "Polynomial", "Sigmoid"],
+    "model": ["KernelExpansion", "KernelModel", "Scaling"],
+    "tuning": ["SearchResult", "SearchStatus", "draw_front", "search"],
+}
+"""Where public names live; a package is loaded when a name of it is first asked for."""
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "RBF",
@@ -56,3 +73,15 @@ __all__ = [
     "search",
     "to_estimator",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'svmpress' has no attribute {name!r}")
+    value = getattr(import_module(f"svmpress.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

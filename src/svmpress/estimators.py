@@ -32,11 +32,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from svmpress.arrays import Rows
 from svmpress.compression import Compression, compress
 from svmpress.errors import InputError
+from svmpress.methods import Layout, Method
 from svmpress.model import KernelModel
-from svmpress.problem import Layout, Method
+from svmpress.numerics import Rows
 
 __all__ = ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"]
 

@@ -11,4 +11,8 @@ is needed: ``add`` runs for all commands, ``run`` for one.
 
 from svmpress.cli.app import COMMANDS, build_parser, main
 
-__all__ = ["COMMANDS", "build_parser", "main"]
+__all__ = [
+    "COMMANDS",
+    "build_parser",
+    "main",
+]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NoReturn
 
+from svmpress.cli.progress import Bars
 from svmpress.data import FORMATS
 from svmpress.errors import InputError
-from svmpress.progress import Bars
 
 _HELP_WIDTH = 100
 _BYTE_UNITS = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "kib": 2**10, "m": 2**20, "mb": 2**20, "mib": 2**20}
@@ -285,7 +285,7 @@ def bars(args: argparse.Namespace) -> Bars:
 @contextlib.contextmanager
 def output(path: str | None) -> Iterator[BinaryIO | IO[bytes]]:
     """Open an output file that appears whole or not at all; None and ``-`` are standard output."""
-    from svmpress.formats.files import replacing
+    from svmpress.storage import replacing
 
     if path in (None, "-"):
         with to_stdout():

@@ -141,7 +141,8 @@ def run(args: argparse.Namespace) -> Report:
 
 def _rows(args: argparse.Namespace, source: Any, progress: Any) -> tuple[Any, Any, Any]:
     """Return the source, widened if need be, and the rows and labels of --data."""
-    from svmpress import data, streaming
+    from svmpress import data
+    from svmpress.data import streaming
 
     if args.data is None:
         return source, None, None

@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Run the demonstration."""
-    from svmpress.demo import demo
+    from svmpress.cli.demonstration import demo
 
     with bars(args) as progress:
         result = demo(args.out, figure=not args.no_figure, progress=progress)

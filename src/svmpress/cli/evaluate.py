@@ -53,7 +53,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Evaluate, and say how well and how fast."""
-    from svmpress import formats, streaming
+    from svmpress import formats
+    from svmpress.data import streaming
 
     model = formats.load(args.model)
     reference = formats.load(args.reference) if args.reference else None

@@ -38,8 +38,9 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Describe a model file."""
-    from svmpress import arrays, formats, runtime
-    from svmpress.budget import expansion_bytes
+    from svmpress import formats, predictor
+    from svmpress.model import expansion_bytes
+    from svmpress.numerics import arrays
 
     model = formats.load(args.model)
     f = model.expansion
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> Report:
         "scaling": _scaling(model),
         "probability": sorted(model.probability),
         "provenance": dict(model.provenance),
-        "predictor": runtime.describe(),
+        "predictor": predictor.describe(),
     }
     return Report(facts, table(_text(facts)))
 

@@ -6,15 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from svmpress.cli.common import (
-    Report,
-    add_command,
-    add_data_arguments,
-    bars,
-    data_choices,
-    output,
-    refuse_same_file,
-)
+from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, output, refuse_same_file
 
 _EPILOG = """\
 The file is read, answered and written in blocks, so it may be larger than memory. Labels in it are
@@ -47,7 +39,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Predict, write, and say how fast."""
-    from svmpress import formats, streaming
+    from svmpress import formats
+    from svmpress.data import streaming
     from svmpress.errors import InputError
 
     to_stdout = args.output in (None, "-")

@@ -210,8 +210,8 @@ def run(args: argparse.Namespace) -> Report:
 
 def _estimator(args: argparse.Namespace, rows: Any) -> tuple[Any, Any, Any, Mapping[str, Any] | None]:
     """Return rows, labels, the scaler and SVM, and the space; what the arguments fix is not searched."""
-    from svmpress.train import unfitted
-    from svmpress.tuning.space import default_space
+    from svmpress.training import unfitted
+    from svmpress.tuning import default_space
 
     X, y, estimator = unfitted(rows.X, rows.y, **svm_choices(args))
     y = rows.y if args.task == "outlier" else y
@@ -261,7 +261,7 @@ def _storage(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _write(path: str, text: str) -> None:
-    from svmpress.formats.files import replacing
+    from svmpress.storage import replacing
 
     with replacing(path) as (file,):
         file.write(text.encode())

@@ -92,9 +92,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Run what is missing, and report."""
-    from svmpress.study import runner
-    from svmpress.study.publish import publish
-    from svmpress.study.records import Records
+    from svmpress.study import Records, publish, runner
 
     out = Path(args.out)
     records_path = out / runner.RECORDS
@@ -113,9 +111,8 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def _run(args: argparse.Namespace, out: Path) -> Any:
-    from svmpress.arrays import Backend
-    from svmpress.study import runner
-    from svmpress.study.methods import METHODS, QUICK_METHODS, on_device
+    from svmpress.numerics import Backend
+    from svmpress.study import METHODS, QUICK_METHODS, on_device, runner
 
     Backend.of(args.device)  # says what is wrong with it before the first training
     methods = on_device(QUICK_METHODS if args.quick else METHODS, args.device)
@@ -137,7 +134,7 @@ def _run(args: argparse.Namespace, out: Path) -> Any:
 
 
 def _plan(args: argparse.Namespace, methods: Any) -> Any:
-    from svmpress.study.plan import QUICK_RATIOS, QUICK_ROWS, Plan
+    from svmpress.study import QUICK_RATIOS, QUICK_ROWS, Plan
 
     unknown = [name for name in args.methods or () if name not in methods]
     if unknown:
@@ -160,8 +157,7 @@ def _plan(args: argparse.Namespace, methods: Any) -> Any:
 
 def _sets_there(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the paper's sets that are to be had, and say which are not."""
-    from svmpress.study import openml
-    from svmpress.study.sets import SETS
+    from svmpress.study import SETS, openml
 
     if args.data is None:
         there = tuple(name for name in SETS if name not in openml.NOT_TO_BE_HAD)
@@ -178,10 +174,7 @@ def _sets_there(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _report(records: Any, path: Path, published: Any) -> Report:
-    from svmpress.study.curves import curves, methods_of, sets_of
-    from svmpress.study.figures import STYLES, label
-    from svmpress.study.records import DONE, FAILED, SKIPPED, UNFINISHED
-    from svmpress.study.tables import points_of
+    from svmpress.study import DONE, FAILED, SKIPPED, STYLES, UNFINISHED, curves, label, methods_of, points_of, sets_of
 
     counts = {s: sum(c.status == s for c in records.cells.values()) for s in (DONE, SKIPPED, UNFINISHED, FAILED)}
     found, names, methods = curves(records), sets_of(records), methods_of(records, tuple(STYLES))

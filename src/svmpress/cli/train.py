@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> Report:
     """Train, save, and say what came out."""
     from svmpress import data, formats
-    from svmpress.train import train
+    from svmpress.training import train
 
     form = destination(args.output, args.format, args.data)
     with bars(args) as progress:

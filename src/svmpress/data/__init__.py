@@ -19,8 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from svmpress import arrays
-from svmpress.arrays import Rows
 from svmpress.data import delimited, npz, parquet, svmlight
 from svmpress.data.source import (
     FORMATS,
@@ -36,6 +34,7 @@ from svmpress.data.source import (
     text_format,
 )
 from svmpress.errors import InputError
+from svmpress.numerics import Rows, arrays
 
 __all__ = [
     "FORMATS",
@@ -49,6 +48,7 @@ __all__ = [
     "read",
     "settle_labels",
     "stream",
+    "streaming",
 ]
 
 DENSE_FROM = 0.25

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from svmpress import arrays
-from svmpress.arrays import Rows
 from svmpress.data.source import Block, ReadOptions, first_bad, narrow_indices, open_binary
 from svmpress.errors import FormatError
+from svmpress.numerics import Rows, arrays
 
 _PARTS = ("data", "indices", "indptr", "shape")
 

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from svmpress import arrays
-from svmpress.arrays import Rows
 from svmpress.errors import FormatError, InputError
+from svmpress.numerics import Rows, arrays
 
 DataFormat = Literal["svmlight", "csv", "npz", "parquet"]
 

@@ -15,10 +15,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress import arrays
-from svmpress.arrays import Rows
 from svmpress.data.source import Block, ReadOptions, TextFile, narrow_indices
 from svmpress.errors import FormatError
+from svmpress.numerics import Rows, arrays
 
 _MAX_INDEX = 2**31 - 1
 

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from svmpress.errors import FormatError, InputError
-from svmpress.formats import libsvm, native, to_sklearn
-from svmpress.formats.files import PathLike
-from svmpress.formats.from_sklearn import from_estimator
+from svmpress.formats import libsvm, native
 from svmpress.model import KernelModel
+from svmpress.storage import PathLike
 
 __all__ = [
     "FORMATS",
@@ -28,6 +27,7 @@ __all__ = [
     "as_model",
     "format_of",
     "from_estimator",
+    "libsvm",
     "load",
     "obstacles",
     "save",
@@ -142,6 +142,33 @@ def format_of(path: PathLike, format: str | None = None) -> str:
     return name
 
 
+def from_estimator(estimator: Any) -> KernelModel:
+    """Return the model of a fitted estimator of scikit-learn.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An SVM, kernel ridge regression, one-vs-rest or one-vs-one around these, or a Pipeline that ends in one.
+
+    Raises
+    ------
+    InputError
+        When it is not fitted, or cannot be expressed, with what to do about it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import SVC
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = from_estimator(SVC().fit(X, ["a", "a", "b", "b"]))
+    >>> model.predict(X).tolist()
+    ['a', 'a', 'b', 'b']
+    """
+    from svmpress.formats import from_sklearn  # scikit-learn takes a second to load
+
+    return from_sklearn.converted(estimator)
+
+
 def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
     """Return a model as a fitted estimator of scikit-learn.
 
@@ -171,12 +198,18 @@ def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
     >>> svc, svc.predict([[0.1, 0.0], [3.0, 0.0]]).tolist()
     (SVC(gamma=1.0), ['near', 'far'])
     """
+    from svmpress.formats import to_sklearn
+
     return to_sklearn.converted(as_model(model), sparse)
 
 
 def obstacles(model: KernelModel, format: str) -> list[str]:
     """Return what ``format`` ("native", "libsvm", or "sklearn" for :func:`to_estimator`) cannot hold of a model."""
-    return to_sklearn.obstacles(model) if format == "sklearn" else _format(format).obstacles(model)
+    if format != "sklearn":
+        return _format(format).obstacles(model)
+    from svmpress.formats import to_sklearn
+
+    return to_sklearn.obstacles(model)
 
 
 def save_cost(model: KernelModel, format: str) -> int:

@@ -27,12 +27,12 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from svmpress.arrays import Rows, is_csr
 from svmpress.decoders import Argmax, Decoder, Floats, Identity, PairVote, Sign, class_pairs, pair_mask
 from svmpress.errors import InputError
 from svmpress.formats.layout import unpack
 from svmpress.kernels import KERNELS, Kernel, kernel_by_name
 from svmpress.model import KernelExpansion, KernelModel, Scaling
+from svmpress.numerics import Rows, is_csr
 
 _SUPPORTED = (
     "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, OneVsRestClassifier or OneVsOneClassifier around SVC or NuSVC, "
@@ -40,28 +40,8 @@ _SUPPORTED = (
 )
 
 
-def from_estimator(estimator: Any) -> KernelModel:
-    """Return the model of a fitted estimator of scikit-learn.
-
-    Parameters
-    ----------
-    estimator : estimator
-        See the module for what is supported.
-
-    Raises
-    ------
-    InputError
-        When it is not fitted, or cannot be expressed, with what to do about it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> model = from_estimator(SVC().fit(X, ["a", "a", "b", "b"]))
-    >>> model.predict(X).tolist()
-    ['a', 'a', 'b', 'b']
-    """
+def converted(estimator: Any) -> KernelModel:
+    """Return the model of a fitted estimator; see :func:`svmpress.from_estimator`."""
     if isinstance(estimator, type):
         raise InputError(f"{estimator.__name__} is a class: pass a fitted estimator, not its type")
     for kinds, convert in _CONVERTERS:
@@ -251,7 +231,7 @@ def _from_pipeline(pipeline: Any) -> KernelModel:
     *before, last = [step for _, step in pipeline.steps]
     if last is None or isinstance(last, str):
         raise InputError("the Pipeline does not end in an estimator")
-    model = from_estimator(last)
+    model = converted(last)
     scaling = model.scaling  # that of a Pipeline inside this one
     for step in reversed(before):
         if step is not None and not isinstance(step, str):

@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Rows, is_csr, take
 from svmpress.decoders import Decoder, Floats, Identity, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError
-from svmpress.formats.files import replacing
 from svmpress.formats.layout import Packed, pack, unpack
 from svmpress.formats.libsvm_text import KERNELS, PROBABILITY, TASKS, Parsed, parse
 from svmpress.formats.ranges import beside, is_expressible, range_lines, read_range
 from svmpress.model import KernelExpansion, KernelModel, Scaling
+from svmpress.numerics import Rows, is_csr, take
+from svmpress.storage import replacing
 
 _MAX_COEF = 2**28
 """Entries of the coefficient matrix (l, M), which is K/2 times larger than in the file."""

@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, NoReturn
 import numpy as np
 from scipy import sparse
 
-from svmpress.arrays import Rows
 from svmpress.decoders import Floats
 from svmpress.errors import FormatError
 from svmpress.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from svmpress.model import Task
+from svmpress.numerics import Rows
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from svmpress.arrays import is_csr
 from svmpress.decoders import Argmax, Decoder, Identity, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError
-from svmpress.formats.files import replacing
 from svmpress.kernels import kernel_by_name
 from svmpress.model import KernelExpansion, KernelModel, Scaling
+from svmpress.numerics import is_csr
+from svmpress.storage import replacing
 
 PROTOCOL = 1
 """The protocol that :func:`write` writes, and the newest that :func:`read` reads."""

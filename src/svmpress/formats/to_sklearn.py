@@ -27,12 +27,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from svmpress.arrays import Rows, is_csr
 from svmpress.decoders import Argmax, Floats, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError
 from svmpress.formats.layout import pack
 from svmpress.kernels import Kernel
 from svmpress.model import KernelModel, Scaling
+from svmpress.numerics import Rows, is_csr
 
 _SVM_KERNELS = ("linear", "poly", "rbf", "sigmoid")
 

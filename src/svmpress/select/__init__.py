@@ -3,10 +3,12 @@
 from svmpress.select.bounded import ElasticNetStatus
 from svmpress.select.columns import DenseColumns, DesignColumns, GramColumns
 from svmpress.select.elastic_net import ElasticNet, ElasticNetFit, ElasticNetPath
+from svmpress.select.hinge import fit_squared_hinge
 from svmpress.select.lars import lars_path
-from svmpress.select.lars_svm import lars_svm
+from svmpress.select.lars_svm import Target, lars_svm
 from svmpress.select.path import LarsPath, Selected, SelectionPath, SelectionStatus
 from svmpress.select.reduced_svm import ReducedFit, reduced_svm
+from svmpress.select.starts import elastic_net_rows, kmeans_centres, lars_rows
 
 __all__ = [
     "DenseColumns",
@@ -21,7 +23,12 @@ __all__ = [
     "Selected",
     "SelectionPath",
     "SelectionStatus",
+    "Target",
+    "elastic_net_rows",
+    "fit_squared_hinge",
+    "kmeans_centres",
     "lars_path",
+    "lars_rows",
     "lars_svm",
     "reduced_svm",
 ]

@@ -30,8 +30,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Array, Backend, Floats, solve_positive, to_numpy
 from svmpress.errors import InputError
+from svmpress.numerics import Array, Backend, Floats, solve_positive, to_numpy
 from svmpress.select.columns import DesignColumns, columns_of
 from svmpress.select.lars import Columns
 from svmpress.select.reduction import SINGULAR, Hull, Signed, active_in_primal

@@ -17,10 +17,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress import arrays
-from svmpress.arrays import Array, Backend, Floats, Rows
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
+from svmpress.numerics import Array, Backend, Floats, Rows, arrays
 
 
 class GramColumns:

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Backend, Floats, to_numpy
 from svmpress.errors import InputError
+from svmpress.numerics import Backend, Floats, to_numpy
 from svmpress.select.bounded import ElasticNetStatus, Form, Point, Solver
 from svmpress.select.columns import DenseColumns
 from svmpress.select.lars import Columns

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from svmpress.arrays import Floats
 from svmpress.errors import InputError
+from svmpress.numerics import Floats
 from svmpress.select.path import LarsPath, SelectionStatus
 
 _DEPENDENT = 1e-11

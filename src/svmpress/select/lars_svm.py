@@ -23,9 +23,9 @@ from typing import Literal
 
 import numpy as np
 
-from svmpress.arrays import Backend, Floats, Rows
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
+from svmpress.numerics import Backend, Floats, Rows
 from svmpress.select.columns import GramColumns
 from svmpress.select.lars import lars_path
 from svmpress.select.path import LarsPath

@@ -39,12 +39,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress import arrays
-from svmpress.arrays import Floats, Rows
 from svmpress.errors import InputError
-from svmpress.hinge import HingeFit, fit_squared_hinge
 from svmpress.kernels import Kernel
 from svmpress.model import KernelExpansion
+from svmpress.numerics import Floats, Rows, arrays
+from svmpress.select.hinge import HingeFit, fit_squared_hinge
 
 _FINALISTS = 5
 """Candidates whose one-dimensional problems are solved exactly."""

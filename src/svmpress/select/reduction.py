@@ -39,9 +39,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.arrays import Array, Backend, Floats, solve_positive, to_numpy
-from svmpress.hinge import fit_folded, fit_squared_hinge
 from svmpress.kernels import Linear
+from svmpress.numerics import Array, Backend, Floats, solve_positive, to_numpy
+from svmpress.select.hinge import fit_folded, fit_squared_hinge
 
 SINGULAR = 1e-12
 """Ridge of every system, relative to the largest diagonal: linearly dependent regressors must not stop a solve."""

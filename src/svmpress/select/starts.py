@@ -9,11 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import MiniBatchKMeans
 
-from svmpress import arrays
-from svmpress.arrays import Backend, Floats, Rows
 from svmpress.kernels import Kernel
+from svmpress.numerics import Backend, Floats, Rows, arrays
 from svmpress.select.columns import GramColumns
 from svmpress.select.elastic_net import ElasticNet
 from svmpress.select.lars import lars_path
@@ -32,6 +30,8 @@ def kmeans_centres(rows: Rows, m: int, seed: int) -> Floats:
     >>> kmeans_centres(np.arange(200.0).reshape(100, 2), 3, seed=0).shape
     (3, 2)
     """
+    from sklearn.cluster import MiniBatchKMeans  # takes a second to load
+
     rng = np.random.default_rng(seed)
     rows = _sample(rows, max(_SAMPLE, 10 * m), rng)
     if rows.shape[0] <= m:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from svmpress.study.curves import Curves, Point, sets_of
+from svmpress.study.averages import Curves, Point, sets_of
 from svmpress.study.figures import label
 from svmpress.study.plan import RATIOS
 from svmpress.study.records import Records

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from svmpress import formats
-from svmpress.arrays import Rows, is_csr
 from svmpress.model import KernelModel
+from svmpress.numerics import Rows, is_csr
 from svmpress.study.task import Built, Task
 
 

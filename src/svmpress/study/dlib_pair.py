@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from svmpress import arrays
 from svmpress.compression import compress
 from svmpress.decoders import Sign
 from svmpress.errors import MissingExtraError
 from svmpress.kernels import RBF
 from svmpress.model import KernelExpansion, KernelModel, Scaling
+from svmpress.numerics import arrays
 from svmpress.study.costs import built
 from svmpress.study.task import Built, NotApplicable, Task
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from svmpress.plots import new_figure, save_figure
-from svmpress.study.curves import Curve, Curves, curves, methods_of, sets_of
+from svmpress.study.averages import Curve, Curves, curves, methods_of, sets_of
 from svmpress.study.methods import METHODS
 from svmpress.study.plan import FULL
 from svmpress.study.records import Records

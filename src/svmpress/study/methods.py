@@ -27,18 +27,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress import arrays
-from svmpress.arrays import Backend, Floats, Rows
-from svmpress.auto import Auto
 from svmpress.compression import compress
 from svmpress.decoders import PairDAG, PairVote, class_pairs
-from svmpress.losses import sides_of
+from svmpress.methods import Auto, Layout, Method, Paper, Problem, ReducedSet, RkhsDistance, share
 from svmpress.model import KernelExpansion, KernelModel
-from svmpress.paper import Paper
-from svmpress.problem import Layout, Method, Problem, share
-from svmpress.reduced_set import ReducedSet, RkhsDistance
-from svmpress.select.lars_svm import lars_svm
-from svmpress.select.reduced_svm import reduced_svm
+from svmpress.numerics import Backend, Floats, Rows, arrays
+from svmpress.objectives import sides_of
+from svmpress.select import lars_svm, reduced_svm
 from svmpress.study.costs import built, merged
 from svmpress.study.dlib_pair import DlibPair, DlibReduce
 from svmpress.study.peers import NystroemSVC, Refitted, SubsampleSVC, centres, random_vectors

@@ -18,8 +18,8 @@ from scipy import sparse
 from sklearn.datasets import fetch_20newsgroups_vectorized, fetch_openml
 from sklearn.model_selection import train_test_split
 
-from svmpress.arrays import Rows
 from svmpress.errors import InputError
+from svmpress.numerics import Rows
 
 NAMES: dict[str, tuple[str, int]] = {
     "pageblocks": ("page-blocks", 1),

@@ -6,7 +6,7 @@
     nystroem        Nystroem features, as many components, and a linear SVM on them (scikit-learn)
 
 The fit of the first two is regularised least squares over all training rows, the solve inside
-:class:`svmpress.objective.ProjectedError` that svmpress has for its own vectors where it copies values. They see no
+:class:`svmpress.objectives.ProjectedError` that svmpress has for its own vectors where it copies values. They see no
 labels; the other two see nothing else.
 """
 
@@ -22,13 +22,12 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from svmpress import arrays
-from svmpress.arrays import Floats, Rows
 from svmpress.formats import from_estimator
 from svmpress.kernels import RBF
 from svmpress.model import KernelExpansion, KernelModel
-from svmpress.objective import ProjectedError
-from svmpress.select.starts import kmeans_centres
+from svmpress.numerics import Floats, Rows, arrays
+from svmpress.objectives import ProjectedError
+from svmpress.select import kmeans_centres
 from svmpress.study.costs import built, row_width
 from svmpress.study.task import Built, NotApplicable, Task
 

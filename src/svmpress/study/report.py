@@ -15,8 +15,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
+from svmpress.study.averages import Curves, Point, at, curves, methods_of, sets_of
 from svmpress.study.claim import CLAIM, OURS, claim, close, recipe
-from svmpress.study.curves import Curves, Point, at, curves, methods_of, sets_of
 from svmpress.study.figures import CLOSE_UP, STYLES, label
 from svmpress.study.methods import QUICK_ITERATIONS, QUICK_WORK
 from svmpress.study.plan import FULL, RATIOS, shares

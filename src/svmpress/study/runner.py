@@ -29,7 +29,7 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from svmpress import __version__, runtime
+from svmpress import __version__, predictor
 from svmpress.errors import InputError
 from svmpress.study.plan import Plan, Unit, units, work
 from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Journal, Key, Records, RunRecord, SetRecord
@@ -126,7 +126,7 @@ def _run_record(plan: Plan, jobs: int, threads: int, limit: float | None) -> Run
         cores=cores(),
         jobs=jobs,
         threads=threads,
-        predictor=runtime.describe().split(" (")[0],
+        predictor=predictor.describe().split(" (")[0],
         rows=plan.rows,
         limit=limit,
         code=revision(),

@@ -34,13 +34,13 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import SVC
 
 from svmpress import data, formats
-from svmpress.arrays import Rows, is_csr
 from svmpress.errors import FormatError, InputError
-from svmpress.formats.files import replacing
 from svmpress.model import KernelModel
+from svmpress.numerics import Rows, is_csr
+from svmpress.storage import replacing
 from svmpress.study import openml
 from svmpress.study.task import Task
-from svmpress.train import train
+from svmpress.training import train
 
 PARAMETERS: dict[str, dict[str, float]] = {
     "pageblocks": {"C": 10, "gamma": 0.3},

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from svmpress.study.curves import Curves, Point, at, methods_of, sets_of
+from svmpress.study.averages import Curves, Point, at, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
 from svmpress.study.methods import METHODS
 from svmpress.study.plan import FULL, RATIOS

@@ -19,9 +19,9 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from svmpress.arrays import Rows
 from svmpress.errors import InputError
 from svmpress.model import KernelModel
+from svmpress.numerics import Rows
 
 
 class NotApplicable(InputError):  # noqa: N818  # not a failure: the runner records it as a cell that is skipped

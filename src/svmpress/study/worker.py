@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import __version__
-from svmpress.arrays import is_csr
 from svmpress.errors import MissingExtraError, SvmpressError
+from svmpress.numerics import is_csr
 from svmpress.study import sets
 from svmpress.study.plan import Unit
 from svmpress.study.records import DONE, Cell, SetRecord

@@ -25,5 +25,17 @@ from svmpress.tuning.goal import Goal
 from svmpress.tuning.records import Point, Records, Trial
 from svmpress.tuning.result import SearchResult, SearchStatus
 from svmpress.tuning.searching import search
+from svmpress.tuning.space import default_space
 
-__all__ = ["Brief", "Goal", "Point", "Records", "SearchResult", "SearchStatus", "Trial", "draw_front", "search"]
+__all__ = [
+    "Brief",
+    "Goal",
+    "Point",
+    "Records",
+    "SearchResult",
+    "SearchStatus",
+    "Trial",
+    "default_space",
+    "draw_front",
+    "search",
+]

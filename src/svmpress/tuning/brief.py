@@ -1,7 +1,7 @@
 """A brief compression: what trials use, and a method for those in a hurry.
 
 Variable projection for a few steps, and for a classifier with labels a few more on their margins: the compression of
-:mod:`svmpress.auto` without its choices, at a hundredth of a second to a second a size. A size starts from the vectors
+:mod:`svmpress.methods.auto` without its choices, at a hundredth of a second to a second a size. A size starts from the vectors
 of a smaller one and as many new k-means centres as are missing.
 """
 
@@ -12,13 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from svmpress import arrays
-from svmpress.arrays import Floats
+from svmpress.methods import Finish, Outcome, Problem, Scene, Setting
 from svmpress.model import KernelExpansion
-from svmpress.problem import Outcome, Problem
-from svmpress.refine import Refined
-from svmpress.scene import Finish, Scene, Setting
-from svmpress.select.starts import kmeans_centres
+from svmpress.numerics import Floats, arrays
+from svmpress.objectives import Refined
+from svmpress.select import kmeans_centres
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from svmpress.problem import Progress
+from svmpress.methods import Progress
 from svmpress.tuning.goal import Goal, crossing, rising
 from svmpress.tuning.records import Point, Trial
 from svmpress.tuning.workbench import Side, Workbench, mean_point, source_point

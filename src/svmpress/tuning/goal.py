@@ -25,7 +25,7 @@ from typing import Literal, get_args
 
 from sklearn.isotonic import isotonic_regression
 
-from svmpress.budget import Budget
+from svmpress.compression import Budget
 from svmpress.errors import InputError
 from svmpress.model import KernelModel
 from svmpress.tuning.records import Point

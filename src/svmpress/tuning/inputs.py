@@ -12,12 +12,11 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from svmpress import arrays
-from svmpress.arrays import Rows
 from svmpress.compression import METHODS
 from svmpress.errors import InputError
-from svmpress.problem import Layout, Method
-from svmpress.train import held_out
+from svmpress.methods import Layout, Method
+from svmpress.numerics import Rows, arrays
+from svmpress.training import held_out
 from svmpress.tuning.proposals import Sampler
 from svmpress.tuning.workbench import Fold, Metric
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
-from svmpress import arrays
 from svmpress.errors import InputError
-from svmpress.problem import Layout, Method, Progress
+from svmpress.methods import Layout, Method, Progress
+from svmpress.numerics import arrays
 from svmpress.tuning.finals import Finalist, best_point, gain_of, promised_size, ranked
 from svmpress.tuning.goal import Cost, Goal
 from svmpress.tuning.inputs import check_arguments, check_judges, checked, described, digest, make_folds, named_metric

@@ -23,9 +23,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from svmpress import arrays
-from svmpress.arrays import Rows
 from svmpress.errors import InputError
+from svmpress.numerics import Rows, arrays
 from svmpress.tuning.records import plain
 
 _NU, _ALPHA = (0.02, 0.6), (2.0**-14, 4.0)

@@ -23,15 +23,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from svmpress import arrays
-from svmpress.arrays import Backend, Rows
 from svmpress.compression import DEFAULT_MEMORY, Compression, compress
 from svmpress.errors import InputError
 from svmpress.formats import as_model
+from svmpress.methods import Layout, Method, Problem, Progress, Scene
 from svmpress.model import KernelModel
-from svmpress.problem import Layout, Method, Problem, Progress
-from svmpress.scene import Scene
-from svmpress.train import sample_rows
+from svmpress.numerics import Backend, Rows, arrays
+from svmpress.training import sample_rows
 from svmpress.tuning.brief import Brief, expansion_of
 from svmpress.tuning.records import Point
 

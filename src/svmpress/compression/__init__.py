@@ -1,0 +1,16 @@
+"""``compress()``: budgets, sizes, and what comes out."""
+
+from svmpress.compression.budget import DEFAULT_RATIO, Budget
+from svmpress.compression.compressor import DEFAULT_MEMORY, METHODS, Compression, Status, compress
+from svmpress.compression.sizing import SizePoint
+
+__all__ = [
+    "DEFAULT_MEMORY",
+    "DEFAULT_RATIO",
+    "METHODS",
+    "Budget",
+    "Compression",
+    "SizePoint",
+    "Status",
+    "compress",
+]

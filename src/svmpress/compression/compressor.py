@@ -1,0 +1,288 @@
+"""``compress()``: a trained SVM in, a small one out. The only orchestrator.
+
+    anything -> KernelModel -> Problem -> Method.run -> Outcome -> Compression
+
+It reads the source, turns the budget into a number of vectors (or searches for it, with ``max_drop``), lets a method do
+the work, and says what happened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress.compression.budget import Budget
+from svmpress.compression.sizing import SizePoint, search_size
+from svmpress.decoders import positions_of
+from svmpress.errors import InputError
+from svmpress.formats import as_model
+from svmpress.methods import Auto, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
+from svmpress.model import KernelModel, expansion_bytes
+from svmpress.numerics import Backend, Rows, TracePoint, arrays
+from svmpress.select import SelectionPath
+
+METHODS: dict[str, type[Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
+"""Methods by name; ``method=`` also takes an instance, for example ``Paper(target="decision")``."""
+
+DEFAULT_MEMORY = 2**30
+"""Bytes of working memory for kernel matrices."""
+
+
+class Status(Enum):
+    """How a compression ended; the value is the message for people."""
+
+    COMPRESSED = "compressed to the budget"
+    UNCHANGED = "the budget allows as many vectors as the source has, so the source is returned unchanged"
+    FEWER = "fewer vectors than the budget allows were enough or available"
+    DROP_EXCEEDED = "no smaller model stays within max_drop on held-out rows, so the source is returned unchanged"
+
+    @property
+    def message(self) -> str:
+        """What happened, as a sentence."""
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Compression:
+    """What :func:`compress` returns.
+
+    Parameters
+    ----------
+    model : KernelModel
+        The small model, in the precision of the source.
+    source : KernelModel
+        What it was made from.
+    budget : Budget
+    status : Status
+    detail : str
+        More about the status; may be empty.
+    path : mapping of str to SelectionPath
+        Selections, by stage.
+    trace : mapping of str to tuple of TracePoint
+        Refinements, by stage.
+    curve : tuple of SizePoint
+        With ``max_drop``: every size that was tried and what it lost on held-out rows.
+    notes : tuple of str
+        What was decided, and why.
+    timings : mapping of str to float
+        Seconds, by stage.
+    """
+
+    model: KernelModel
+    source: KernelModel
+    budget: Budget
+    status: Status
+    detail: str = ""
+    path: Mapping[str, SelectionPath] = field(default_factory=dict)
+    trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
+    curve: tuple[SizePoint, ...] = ()
+    notes: tuple[str, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """The status as a sentence, with its detail."""
+        return f"{self.status.message} ({self.detail})" if self.detail else self.status.message
+
+    def summary(self) -> str:
+        """Return what was done and why, for a person to read."""
+        before, after = self.source.expansion, self.model.expansion
+        share = after.n_vectors / max(1, before.n_vectors)
+        lines = [
+            f"{self.message}.",
+            f"vectors          {before.n_vectors:>12,} -> {after.n_vectors:,} ({share:.2%})",
+            f"outputs          {before.n_outputs:>12,} -> {after.n_outputs:,}",
+            f"bytes            {expansion_bytes(before):>12,} -> {expansion_bytes(after):,}",
+            f"multiply-adds    {before.multiply_adds:>12,} -> {after.multiply_adds:,} per prediction",
+            f"seconds          {self.timings.get('total', 0.0):>12.1f}",
+        ]
+        lines += [f"- {note}" for note in self.notes]
+        lines += [f"- {point}" for point in self.curve]
+        return "\n".join(lines)
+
+
+def compress(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    vectors: int | None = None,
+    ratio: float | None = None,
+    max_bytes: int | None = None,
+    max_latency: float | None = None,
+    max_drop: float | None = None,
+    method: str | Method = "auto",
+    layout: Layout = "shared",
+    device: str = "cpu",
+    random_state: int = 0,
+    progress: Progress | None = None,
+    max_memory: int = DEFAULT_MEMORY,
+) -> Compression:
+    """Compress a trained kernel SVM.
+
+    Parameters
+    ----------
+    model : estimator, KernelModel or path
+        A fitted scikit-learn SVM (or a Pipeline that ends in one), a model of svmpress, or a model file.
+    X : (n, d), optional
+        Rows like those that the model will see, unscaled if the model scales them; by default its support vectors.
+    y : (n,), optional
+        Their labels or values: they help to judge, and are fitted instead of the source's answers where held-out rows
+        say that this is better. A one-class SVM learnt without labels and is compressed without them.
+    vectors, ratio, max_bytes, max_latency, max_drop
+        The budget, exactly one of them: a number of vectors, a share of the source's, bytes of vectors and
+        coefficients, seconds per prediction on this machine, or the loss of accuracy (R², agreement) that is allowed on
+        held-out rows, as a fraction: 0.005 is half a percentage point. A tenth of the vectors by default.
+    method : "auto", "paper", "lars", or an instance of a method
+    layout : "shared" or "libsvm"
+        ``"libsvm"``: each vector of a one-vs-one model belongs to one class, so that a LibSVM file needs no copies.
+    device : str
+        ``"cpu"`` (NumPy), or a device of torch such as ``"cuda"``.
+    random_state : int
+    progress : callable, optional
+        Called with (stage, done, total).
+    max_memory : int
+        Working memory for kernel matrices, in bytes.
+
+    Returns
+    -------
+    Compression
+        ``.model`` is the small model; ``.summary()`` says what was done.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> result = compress(SVC(gamma=0.001).fit(X, y), X, y, vectors=40)
+    >>> result.model.n_vectors
+    40
+    """
+    start = time.perf_counter()
+    budget = Budget.of(vectors=vectors, ratio=ratio, max_bytes=max_bytes, max_latency=max_latency, max_drop=max_drop)
+    way = _method(method)
+    if layout not in get_args(Layout):
+        raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
+    if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
+        raise InputError(f"max_memory must be a whole number of at least {2**24} bytes, not {max_memory!r}")
+    source = as_model(model)
+    problem = Problem(
+        source=source,
+        rows=_rows(source, X),
+        y=_answers(source, X, y),
+        layout=layout,
+        backend=Backend.of(device),
+        seed=_seed(random_state),
+        max_bytes=max_memory,
+        progress=progress or (lambda stage, done, total: None),
+    )
+    if budget.max_drop is not None:
+        result = _within_drop(problem, way, budget)
+    else:
+        result = _to_size(problem, way, budget, budget.size(source))
+    return replace(result, timings={**result.timings, "total": time.perf_counter() - start})
+
+
+def _method(method: str | Method) -> Method:
+    if isinstance(method, str):
+        if method not in METHODS:
+            raise InputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
+        return METHODS[method]()
+    if not hasattr(method, "run") or isinstance(method, type):
+        raise InputError(f"method must be a name or an object with a run method, not {method!r}")
+    return method
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
+
+
+def _rows(source: KernelModel, X: Any) -> Rows | None:
+    if X is None:
+        return None
+    X = arrays.check_rows(X, n_features=source.n_features, allow_empty=False)
+    X = X if arrays.is_csr(X) else arrays.to_numpy(X)
+    return X if source.scaling is None else source.scaling(X)
+
+
+def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
+    """Return y as positions in the source's classes, or as values of a regression."""
+    if y is None or source.task == "outlier":  # y is all inliers, often: to match it would be to find no outlier
+        return None
+    if X is None:
+        raise InputError("y was given without X")
+    try:
+        y = np.asarray(y)
+    except ValueError as e:
+        raise InputError(f"y is not a list of labels or values: {e}") from e
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if source.classes_ is None:
+        try:
+            y = y.astype(np.float64)
+        except (ValueError, TypeError) as e:
+            raise InputError(f"y must be numbers, as the model is a regressor: {e}") from e
+        y = y.reshape(n, -1) if y.shape[:1] == (n,) else y
+        if y.shape != (n, source.n_outputs):
+            raise InputError(f"y must be {n} values for {n} rows, not an array of shape {y.shape}")
+        finite = np.isfinite(y).all(axis=1)
+        if not finite.all():
+            raise InputError(f"y holds NaN or an infinite value at row {int(np.argmin(finite))}")
+        return y
+    if y.shape != (n,):
+        raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")
+    classes = source.classes_.tolist()
+    unknown = sorted({str(v) for v in set(y.tolist()).difference(classes)})
+    if unknown:
+        known = ", ".join(str(c) for c in classes)
+        raise InputError(f"y holds the label {unknown[0]!r}, which the model does not know; it knows {known}")
+    return positions_of(y, source.classes_)
+
+
+def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compression:
+    source = problem.source
+    if m >= source.n_vectors:
+        return Compression(source, source, budget, Status.UNCHANGED, f"{m} of {source.n_vectors}")
+    return _finished(problem, budget, way.run(problem, m), m)
+
+
+def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Compression:
+    source, notes = problem.source, outcome.notes
+    calibrated = outcome.decoder is None and outcome.copies
+    if source.probability and not calibrated:
+        notes = (*notes, "the parameters of probabilities are left out: they belong to the source's values")
+    model = replace(
+        source,
+        expansion=outcome.expansion,
+        decoder=outcome.decoder or source.decoder,
+        probability=source.probability if calibrated else {},
+        provenance={**source.provenance, "compressed_from": source.n_vectors},
+    )
+    if source.expansion.coef.dtype == np.float32:  # as max_bytes counted; methods compute in double precision
+        model = model.astype(np.float32)
+    fewer = outcome.expansion.n_vectors < m
+    return Compression(
+        model,
+        source,
+        budget,
+        Status.FEWER if fewer else Status.COMPRESSED,
+        outcome.status if fewer else "",
+        path=outcome.path,
+        trace=outcome.trace,
+        notes=notes,
+    )
+
+
+def _within_drop(problem: Problem, way: Method, budget: Budget) -> Compression:
+    assert budget.max_drop is not None
+    found, curve = search_size(problem, way, budget.max_drop)
+    if found is None:
+        return Compression(problem.source, problem.source, budget, Status.DROP_EXCEEDED, curve=curve)
+    return replace(_finished(problem, budget, found, found.expansion.n_vectors), curve=curve)

@@ -1,0 +1,120 @@
+"""What a compression method is given, and what it gives back.
+
+A method sees rows that are already scaled, targets that are the source's decision values, and the source's expansion;
+it never sees files, estimators or budgets. :mod:`svmpress.compression` builds the problem and wraps the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress.decoders import Decoder
+from svmpress.model import KernelExpansion, KernelModel
+from svmpress.numerics import Backend, Floats, Rows, TracePoint, arrays
+from svmpress.select import SelectionPath
+
+Layout = Literal["shared", "libsvm"]
+Progress = Callable[[str, int, int], None]
+"""Called with (stage, done, total)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A source to compress.
+
+    Parameters
+    ----------
+    source : KernelModel
+    rows : (n, d) or None
+        Rows to match the source on, scaled as its vectors are; None where no data was given.
+    y : (n,) or (n, M), or None
+        What the rows should be answered with: positions in ``source.classes_``, or values of a regression.
+    layout : "shared" or "libsvm"
+    backend : Backend
+        Where to compute.
+    seed : int
+    max_bytes : int
+        Working memory.
+    progress : callable
+        Called with (stage, done, total).
+    """
+
+    source: KernelModel
+    rows: Rows | None
+    y: NDArray[Any] | None
+    layout: Layout
+    backend: Backend
+    seed: int
+    max_bytes: int
+    progress: Progress
+
+    def stage(self, name: str) -> Callable[[int, int], None]:
+        """Return a progress callback for one stage."""
+        return lambda done, total: self.progress(name, done, total)
+
+    def placed(self, X: Rows) -> Rows:
+        """Return rows on the device to compute on; see :meth:`Backend.rows` for sparse ones."""
+        return self.backend.rows(X, self.max_bytes)
+
+    def values(self, X: Rows) -> Floats:
+        """Return the source's decision values at rows of the host, (n, M), computed where the rows are placed."""
+        X = X if self.backend.is_numpy else self.placed(X)
+        values = self.source.expansion.decision_values(X, self.max_bytes)
+        return arrays.to_numpy(values).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method found.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+    decoder : Decoder or None
+        None: the source's.
+    copies : bool
+        Whether decision values are like the source's, so that what was calibrated on those still holds.
+    status : str
+        Empty, or why there are fewer vectors than asked for.
+    path, trace : mappings
+        Selections and traces of refinement, by stage.
+    notes : tuple of str
+        What was decided and why, for :meth:`Compression.summary`.
+    """
+
+    expansion: KernelExpansion
+    decoder: Decoder | None = None
+    copies: bool = True
+    status: str = ""
+    path: Mapping[str, SelectionPath] = field(default_factory=dict)
+    trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Method(Protocol):
+    """A way to compress."""
+
+    def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
+        """Return an expansion of at most ``m`` vectors; ``smaller`` is one of fewer, to start from if it helps."""
+
+
+def share(m: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Divide ``m`` vectors over parts in proportion to their sizes, by largest remainder, none above its size.
+
+    Examples
+    --------
+    >>> share(4, np.array([50, 30, 0, 20])).tolist()
+    [2, 1, 0, 1]
+    """
+    sizes = np.asarray(sizes, dtype=np.intp)
+    m = min(m, int(sizes.sum()))
+    exact = m * sizes / max(1, sizes.sum())
+    out = np.floor(exact).astype(np.intp)
+    by_remainder = np.argsort(-(exact - out), kind="stable")
+    out[by_remainder[: m - int(out.sum())]] += 1
+    return out

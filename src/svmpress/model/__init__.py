@@ -1,0 +1,14 @@
+"""The one model of svmpress: a kernel expansion, a decoder, and optionally a scaling of the input."""
+
+from svmpress.model.cost import expansion_bytes, kernel_entry_cost
+from svmpress.model.expansion import KernelExpansion, Scaling
+from svmpress.model.kernel_model import KernelModel, Task
+
+__all__ = [
+    "KernelExpansion",
+    "KernelModel",
+    "Scaling",
+    "Task",
+    "expansion_bytes",
+    "kernel_entry_cost",
+]

@@ -1,0 +1,1 @@
+"""Loops in C: the predictors, one compilation for each instruction set, and the extension module that chooses."""

@@ -1,0 +1,22 @@
+"""What compression minimises, with gradients by hand, and the descents that minimise it."""
+
+from svmpress.objectives.descent import Refined, joint_descent, polish, variable_projection
+from svmpress.objectives.expansion import ExpansionObjective, Gradient, Parameters, SquaredError
+from svmpress.objectives.margins import MarginObjective, scaled_to_margins, sides_of
+from svmpress.objectives.projected import ProjectedError, Projection
+
+__all__ = [
+    "ExpansionObjective",
+    "Gradient",
+    "MarginObjective",
+    "Parameters",
+    "ProjectedError",
+    "Projection",
+    "Refined",
+    "SquaredError",
+    "joint_descent",
+    "polish",
+    "scaled_to_margins",
+    "sides_of",
+    "variable_projection",
+]
