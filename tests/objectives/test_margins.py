@@ -126,7 +126,7 @@ def test_trust_asks_for_no_more_than_the_source_gives(rng):
     got = case.objective(trust=True).value_and_grad(at)
     wrong = case.sides[case.classes] * case.T < 0  # there it asks for the right side at least
     assert got.value == pytest.approx(np.sum(case.T[wrong] ** 2) / (3 * case.classes.size))
-    assert not got.coef[~wrong].any()
+    np.testing.assert_allclose(got.coef[~wrong], 0, atol=1e-9)  # the rounding of distances between far rows
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,7 @@ def test_groups_of_fewer_rows_than_features_are_computed_at_once(backend, rng, f
         np.testing.assert_allclose(to_numpy(mine), theirs, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("threads")
 def test_machines_of_pairs_with_many_vectors_are_solved_from_pieces(backend, rng):
     n_classes, each = 6, 25

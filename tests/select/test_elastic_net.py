@@ -93,6 +93,7 @@ def test_coefficients_are_scikit_learns(shape, l2, form, part):
     assert set(fit.indices) == set(np.flatnonzero(expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_is_the_lasso_path_at_equal_norm(seed, shape):
@@ -196,6 +197,7 @@ def test_permuting_candidates_permutes_the_coefficients(seed, p, n_outputs, l2, 
     np.testing.assert_allclose(full(turned, p), full(plain, p)[turn], atol=1e-9 * bound)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), l2=st.sampled_from([0.0, 1.0]), n_outputs=st.sampled_from([1, 2]))
 def test_a_larger_bound_has_a_smaller_error_and_multiplier(seed, l2, n_outputs):
     omega, targets = regression(seed, n_outputs=n_outputs)
@@ -327,6 +329,7 @@ def kernel_problem(rng, n: int = 400, p: int = 200, n_outputs: int = 1):
     return RBF(0.5), X, X[:p], targets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_nearly_dependent_kernel_columns_are_solved_exactly(rng, n_outputs):
     kernel, X, S, T = kernel_problem(rng, n_outputs=n_outputs)
@@ -383,6 +386,7 @@ def test_few_columns_are_fetched_for_few_vectors():
     assert gram.fetched < 150
 
 
+@pytest.mark.slow
 def test_likely_columns_come_along_where_a_pass_is_expensive(rng):
     kernel, X, S, T = kernel_problem(rng)
     G, C = GramColumns(kernel, X, S, ridge=1e-6).columns(np.arange(200)), kernel.gram(X, S).T @ T
@@ -397,6 +401,7 @@ def test_likely_columns_come_along_where_a_pass_is_expensive(rng):
     assert len(ElasticNet(1.0).path(everything, C, 200)) == 200  # no more are left to come along
 
 
+@pytest.mark.slow
 def test_columns_are_forgotten_where_memory_is_short(rng):
     kernel, X, S, T = kernel_problem(rng)
     gram = GramColumns(kernel, X, S, ridge=1e-6).columns(np.arange(200))

@@ -199,6 +199,7 @@ def test_a_small_memory_cap_changes_nothing_but_rounding(problem, rng, assert_cl
     assert_close(capped.coef, whole.coef, ulps=1e4)
 
 
+@pytest.mark.slow
 def test_memory_stays_under_the_cap(rng):
     X = rng.normal(size=(20_000, 3))
     Y = np.where(X @ rng.normal(size=(3, 4)) > 0, 1.0, -1.0)
@@ -249,6 +250,7 @@ def test_one_class_is_its_constant(label, problem):
     assert fit.status is not HingeStatus.MAX_ITER
 
 
+@pytest.mark.slow
 def test_separable_rows_and_a_large_c_leave_no_loss(problem):
     X, _ = problem
     y = np.where(X[:, 0] > 0, 1.0, -1.0)

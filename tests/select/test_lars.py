@@ -118,6 +118,7 @@ def test_decision_values_are_regressed_without_penalty():
 # ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), p=st.integers(1, 15), n_outputs=st.sampled_from([1, 2, 5]), correlated=st.booleans())
 def test_active_correlations_are_equally_long_and_no_other_is_longer(seed, p, n_outputs, correlated):
     omega, targets = regression(seed, 40, p, n_outputs)

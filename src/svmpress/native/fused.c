@@ -35,6 +35,13 @@
 #define FN(name) JOIN(name, _f64)
 #include "predict.h"
 #include "vote.h"
+
+#include "passes.h"
+
+static const Passes JOIN(passes_, ISA) = {
+    LANES,         FN(stride),       FN(basis_size), FN(pack_basis), FN(readout_size), FN(pack_readout),
+    FN(scratch_size), FN(equations), FN(slopes),     FN(scatter),    FN(finish_slopes),
+};
 #undef vec
 #undef ivec
 #undef LANES
@@ -43,5 +50,5 @@
 #define BOTH(name) {JOIN(name, _f32), JOIN(name, _f64)}
 const InstructionSet JOIN(svmpress_, ISA) = {
     TEXT(ISA),       REGISTER_BYTES,   BOTH(block_rows), BOTH(scratch_bytes), BOTH(predict),
-    BOTH(vote_rows), BOTH(vote_bytes), BOTH(vote),       BOTH(apply),
+    BOTH(vote_rows), BOTH(vote_bytes), BOTH(vote),       BOTH(apply), &JOIN(passes_, ISA),
 };

@@ -93,6 +93,7 @@ typedef struct {
     int64_t (*vote[2])(const Model *, const Rows *, int64_t start, int64_t count, void *scratch, void *out);
     /* In place: 2^x for x <= 0 (kernel RBF) or tanh2(x) (SIGMOID); for tests. */
     void (*apply[2])(int kernel, void *x, int64_t n);
+    const struct Passes *passes; /* of the objective, see objective.h */
 } InstructionSet;
 
 #endif

@@ -5,12 +5,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "fused.h"
+#include "crew.h"
+#include "module.h"
 
 /* ---- instruction sets ---------------------------------------------------------------------------------- */
 
@@ -33,7 +31,7 @@ static int available_sets(const InstructionSet **sets) {
     return n;
 }
 
-static const InstructionSet *find_set(const char *name) {
+const InstructionSet *svmpress_find_set(const char *name) {
     const InstructionSet *sets[MOST_SETS];
     const int n = available_sets(sets);
     for (int i = 0; i < n; i++)
@@ -42,10 +40,8 @@ static const InstructionSet *find_set(const char *name) {
     return NULL;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------ */
+/* ---- predictions on threads ----------------------------------------------------------------------------- */
 
-/* One prediction: threads take the next `chunk` rows until none are left. They live for one call, so that nothing
- * survives a fork and an idle model costs nothing; starting one takes some ten microseconds. */
 typedef struct {
     const InstructionSet *set;
     int precision; /* 0 float, 1 double */
@@ -53,36 +49,19 @@ typedef struct {
     const Model *model;
     const Rows *rows;
     void *out;
-    int64_t chunk;
-    _Atomic int64_t next;
+    int64_t chunk;       /* rows of a task */
     _Atomic int64_t bad; /* a row that is not finite, or -1 */
-    atomic_int out_of_memory;
+    int out_of_memory;
 } Job;
 
-static void *work(void *argument) {
-    Job *job = argument;
-    const int64_t n = job->rows->n;
-    void *scratch = NULL;
-    const InstructionSet *set = job->set;
-    const size_t bytes = (job->votes ? set->vote_bytes : set->scratch_bytes)[job->precision](job->model, job->chunk);
-    if (posix_memalign(&scratch, 64, bytes)) {
-        job->out_of_memory = 1;
-        return NULL;
-    }
-    for (;;) {
-        const int64_t start = atomic_fetch_add(&job->next, job->chunk);
-        if (start >= n || job->bad >= 0) break;
-        const int64_t count = n - start < job->chunk ? n - start : job->chunk;
-        const int64_t bad = (job->votes ? set->vote : set->predict)[job->precision](job->model, job->rows, start, count,
-                                                                                    scratch, job->out);
-        if (bad >= 0) job->bad = bad;
-    }
-    free(scratch);
-    return NULL;
+static void predict_chunk(void *context, int64_t task, void *scratch) {
+    Job *job = context;
+    if (job->bad >= 0) return;
+    const int64_t start = task * job->chunk, left = job->rows->n - start, count = left < job->chunk ? left : job->chunk;
+    const int64_t bad = (job->votes ? job->set->vote : job->set->predict)[job->precision](
+        job->model, job->rows, start, count, scratch, job->out);
+    if (bad >= 0) job->bad = bad;
 }
-
-enum { MOST_THREADS = 256 };
-static const double WORTH_A_THREAD = 40e3; /* nanoseconds of work */
 
 /* About how long one row takes, in nanoseconds: a multiply-add of a whole register each third of one. */
 static double row_cost(const Model *m) {
@@ -91,17 +70,15 @@ static double row_cost(const Model *m) {
 
 static void run(Job *job, int threads) {
     const int64_t n = job->rows->n;
-    const int64_t most_rows = (job->votes ? job->set->vote_rows : job->set->block_rows)[job->precision](job->model);
-    const double worth = 1 + (double)n * row_cost(job->model) / WORTH_A_THREAD;
-    if (threads > worth) threads = (int)worth;
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    const InstructionSet *set = job->set;
+    const int64_t most_rows = (job->votes ? set->vote_rows : set->block_rows)[job->precision](job->model);
+    const double nanoseconds = (double)n * row_cost(job->model);
+    threads = crew_size(threads, nanoseconds);
     job->chunk = threads > 1 ? (n / (4 * threads) + 8) / 8 * 8 : n;
     if (job->chunk > most_rows) job->chunk = most_rows;
-    pthread_t others[MOST_THREADS];
-    int started = 0;
-    while (started < threads - 1 && pthread_create(&others[started], NULL, work, job) == 0) started++;
-    work(job);
-    for (int i = 0; i < started; i++) pthread_join(others[i], NULL);
+    Crew crew = {.task = predict_chunk, .context = job, .tasks = (n + job->chunk - 1) / job->chunk};
+    crew.scratch = (job->votes ? set->vote_bytes : set->scratch_bytes)[job->precision](job->model, job->chunk);
+    job->out_of_memory = !crew_run(&crew, threads, nanoseconds);
 }
 
 /* ---- the packed model ---------------------------------------------------------------------------------------- */
@@ -126,9 +103,9 @@ static void packed_free(PyObject *object) {
 }
 
 /* A C-contiguous buffer of at least so many items of that size. */
-static int get_items(PyObject *object, Py_buffer *buffer, int64_t items, Py_ssize_t size, const char *name) {
+int svmpress_items(PyObject *object, Py_buffer *buffer, int64_t items, Py_ssize_t size, const char *name) {
     if (PyObject_GetBuffer(object, buffer, PyBUF_C_CONTIGUOUS) < 0) return -1;
-    if (buffer->itemsize == size && buffer->len >= items * size) return 0;
+    if (items >= 0 && buffer->itemsize == size && buffer->len / size >= items) return 0;
     PyErr_Format(PyExc_ValueError, "%s: %zd bytes in items of %zd, expected %lld items of %zd", name, buffer->len,
                  buffer->itemsize, (long long)items, size);
     return -1;
@@ -170,7 +147,7 @@ static PyObject *packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
                                      &arrays[CENTRE], &arrays[COEF], &arrays[GROUPS], &arrays[COLUMNS],
                                      &arrays[INTERCEPT], &arrays[CHECKS], &arrays[CHECK_INTERCEPT]))
         return NULL;
-    const InstructionSet *set = find_set(isa);
+    const InstructionSet *set = svmpress_find_set(isa);
     if (!set) return NULL;
     if ((itemsize != 4 && itemsize != 8) || kernel < RBF || kernel > LINEAR || d < 1 || M < 1) {
         PyErr_SetString(PyExc_ValueError, "itemsize, kernel, n_features or n_outputs out of range");
@@ -183,25 +160,25 @@ static PyObject *packed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self->precision = itemsize == 8;
     Py_buffer *b = self->buffer;
     const int lanes = set->register_bytes / itemsize;
-    if (get_items(arrays[OFFSET], &b[OFFSET], 0, itemsize, "offset") < 0) goto fail;
+    if (svmpress_items(arrays[OFFSET], &b[OFFSET], 0, itemsize, "offset") < 0) goto fail;
     const int64_t panels = b[OFFSET].len / itemsize / lanes;
-    if (get_items(arrays[VECTORS], &b[VECTORS], panels * d * lanes, itemsize, "vectors") < 0) goto fail;
-    if (get_items(arrays[OFFSET_SPARSE], &b[OFFSET_SPARSE], panels * lanes, itemsize, "offset_sparse") < 0) goto fail;
-    if (get_items(arrays[COEF], &b[COEF], kernel != LINEAR && M <= FEW_OUTPUTS ? M * panels * lanes : 0, itemsize,
+    if (svmpress_items(arrays[VECTORS], &b[VECTORS], panels * d * lanes, itemsize, "vectors") < 0) goto fail;
+    if (svmpress_items(arrays[OFFSET_SPARSE], &b[OFFSET_SPARSE], panels * lanes, itemsize, "offset_sparse") < 0) goto fail;
+    if (svmpress_items(arrays[COEF], &b[COEF], kernel != LINEAR && M <= FEW_OUTPUTS ? M * panels * lanes : 0, itemsize,
                   "coef") < 0)
         goto fail;
-    if (get_items(arrays[GROUPS], &b[GROUPS], 0, sizeof(int64_t), "groups") < 0) goto fail;
-    if (get_items(arrays[COLUMNS], &b[COLUMNS], 0, sizeof(int64_t), "columns") < 0) goto fail;
-    if (get_items(arrays[INTERCEPT], &b[INTERCEPT], M, itemsize, "intercept") < 0) goto fail;
-    if (get_items(arrays[CENTRE], &b[CENTRE], (d + lanes - 1) / lanes * lanes, itemsize, "centre") < 0) goto fail;
+    if (svmpress_items(arrays[GROUPS], &b[GROUPS], 0, sizeof(int64_t), "groups") < 0) goto fail;
+    if (svmpress_items(arrays[COLUMNS], &b[COLUMNS], 0, sizeof(int64_t), "columns") < 0) goto fail;
+    if (svmpress_items(arrays[INTERCEPT], &b[INTERCEPT], M, itemsize, "intercept") < 0) goto fail;
+    if (svmpress_items(arrays[CENTRE], &b[CENTRE], (d + lanes - 1) / lanes * lanes, itemsize, "centre") < 0) goto fail;
     if (arrays[CHECKS] && arrays[CHECK_INTERCEPT]) {
         if (kernel == LINEAR || M <= FEW_OUTPUTS) { /* their kernel values are not there to be kept */
             PyErr_SetString(PyExc_ValueError, "a ballot needs a kernel that is not linear and more than a few classes");
             goto fail;
         }
         const int64_t width = (M - 1 + lanes - 1) / lanes * lanes;
-        if (get_items(arrays[CHECKS], &b[CHECKS], M * width * panels * lanes, itemsize, "checks") < 0) goto fail;
-        if (get_items(arrays[CHECK_INTERCEPT], &b[CHECK_INTERCEPT], M * width, itemsize, "check_intercept") < 0) goto fail;
+        if (svmpress_items(arrays[CHECKS], &b[CHECKS], M * width * panels * lanes, itemsize, "checks") < 0) goto fail;
+        if (svmpress_items(arrays[CHECK_INTERCEPT], &b[CHECK_INTERCEPT], M * width, itemsize, "check_intercept") < 0) goto fail;
     }
     self->model = (Model){
         .kernel = kernel,
@@ -262,7 +239,7 @@ static PyObject *finish(Packed *self, const Rows *rows, PyObject *out, long thre
 
 static int get_scale(PyObject *object, Py_buffer *buffer, int64_t d, const double **values, const char *name) {
     if (object == Py_None) return 0;
-    if (get_items(object, buffer, d, sizeof(double), name) < 0) return -1;
+    if (svmpress_items(object, buffer, d, sizeof(double), name) < 0) return -1;
     *values = buffer->buf;
     return 0;
 }
@@ -311,7 +288,7 @@ static PyObject *vote_dense(PyObject *self, PyObject *const *args, Py_ssize_t n_
 }
 
 /* The rows must be a valid CSR matrix with d columns: checked here as far as memory safety needs it. */
-static int check_csr(const Rows *rows, int64_t d, int64_t stored) {
+int svmpress_check_csr(const Rows *rows, int64_t d, int64_t stored) {
     if (rows->indptr[0] < 0 || rows->indptr[rows->n] > stored) return 0;
     for (int64_t i = 0; i < rows->n; i++)
         if (rows->indptr[i] > rows->indptr[i + 1]) return 0;
@@ -331,14 +308,14 @@ static PyObject *predict_csr(PyObject *object, PyObject *const *args, Py_ssize_t
     const Py_ssize_t size = self->precision ? 8 : 4;
     Py_buffer values = {0}, indices = {0}, indptr = {0};
     PyObject *answer = NULL;
-    if (get_items(args[0], &values, 0, size, "values") < 0) goto done;
-    if (get_items(args[1], &indices, values.len / size, sizeof(int32_t), "indices") < 0) goto done;
-    if (get_items(args[2], &indptr, 1, sizeof(int64_t), "indptr") < 0) goto done;
+    if (svmpress_items(args[0], &values, 0, size, "values") < 0) goto done;
+    if (svmpress_items(args[1], &indices, values.len / size, sizeof(int32_t), "indices") < 0) goto done;
+    if (svmpress_items(args[2], &indptr, 1, sizeof(int64_t), "indptr") < 0) goto done;
     Rows rows = {.n = indptr.len / (int64_t)sizeof(int64_t) - 1,
                  .values = values.buf,
                  .indices = indices.buf,
                  .indptr = indptr.buf};
-    if (!check_csr(&rows, self->model.d, values.len / size)) {
+    if (!svmpress_check_csr(&rows, self->model.d, values.len / size)) {
         PyErr_SetString(PyExc_ValueError, "not a CSR matrix with the columns of the model");
         goto done;
     }
@@ -398,7 +375,7 @@ static PyObject *apply(PyObject *module, PyObject *args) {
     PyObject *array;
     Py_buffer x;
     if (!PyArg_ParseTuple(args, "siO", &isa, &kernel, &array)) return NULL;
-    const InstructionSet *set = find_set(isa);
+    const InstructionSet *set = svmpress_find_set(isa);
     if (!set || PyObject_GetBuffer(array, &x, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) return NULL;
     const int known = x.itemsize == 4 || x.itemsize == 8;
     if (known) set->apply[x.itemsize == 8](kernel, x.buf, x.len / x.itemsize);
@@ -417,7 +394,10 @@ static PyMethodDef module_methods[] = {
 static int module_exec(PyObject *module) {
     PyObject *type = PyType_FromSpec(&packed_spec);
     if (!type) return -1;
-    const int failed = PyModule_AddObjectRef(module, "Packed", type);
+    int failed = PyModule_AddObjectRef(module, "Packed", type);
+    Py_DECREF(type);
+    if (failed || !(type = PyType_FromSpec(&svmpress_objective_spec))) return -1;
+    failed = PyModule_AddObjectRef(module, "Objective", type);
     Py_DECREF(type);
     if (failed) return -1;
     return PyModule_AddIntConstant(module, "FEW_OUTPUTS", FEW_OUTPUTS);

@@ -340,9 +340,11 @@ def take(X: Rows, rows: slice | NDArray[np.intp]) -> Rows:
     return xp.take(X, xp.asarray(rows, device=array_api_compat.device(X)), axis=0)
 
 
-def stacked(X: Rows, Y: Floats) -> Rows:
-    """Return rows of NumPy or CSR with dense rows below them."""
-    return sparse.csr_array(sparse.vstack([X, sparse.csr_array(Y)])) if is_csr(X) else np.concatenate([X, Y])
+def concatenated(*parts: Rows) -> Rows:
+    """Return rows of NumPy or CSR one below the other; CSR if any is."""
+    if any(is_csr(part) for part in parts):
+        return sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts]))
+    return np.concatenate(parts)
 
 
 def widen(X: Rows, n_features: int) -> Rows:

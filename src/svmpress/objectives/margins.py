@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from svmpress.decoders import class_pairs
+from svmpress.kernels import Kernel
 from svmpress.numerics import Array, Floats, Rows, arrays, side_by_side
 from svmpress.objectives.expansion import Gradient, Parameters
+from svmpress.objectives.fused import FusedPasses
 from svmpress.objectives.projected import WORTH_THREADS
 from svmpress.objectives.row_groups import better_at_once, groups_of, slopes_at_once
 
@@ -64,6 +66,7 @@ class MarginObjective:
         self.rows, self.trust = rows, trust
         self.max_bytes = max_bytes or arrays.DEFAULT_MAX_BYTES
         xp, device = arrays.namespace(targets), arrays.device_of(targets)
+        self._n_outputs = int(targets.shape[1])
         self._on_host = isinstance(targets, np.ndarray)
         self._scale = float(sizes @ np.abs(sides).sum(axis=1)) or 1.0
         anchor = 0.0 if sides.all() else anchor
@@ -73,11 +76,27 @@ class MarginObjective:
             group.columns(xp.asarray(s, device=device))
             for group, s in zip(self._groups, [*without, *sides], strict=True)
         ]
+        self._passes: tuple[tuple[str, int], FusedPasses | None] | None = None
+
+    def _fused(self, kernel: Kernel, m: int) -> FusedPasses | None:
+        """Return the passes by the extension, made at the first call for a kind of kernel and m vectors."""
+        if self._passes is None or self._passes[0] != (kernel.name, m):
+            made = FusedPasses.for_rows(
+                kernel, self.rows, self._groups, self._n_outputs, m, self.max_bytes, self._sides
+            )
+            self._passes = ((kernel.name, m), made)
+        return self._passes[1]
 
     def value_and_grad(self, at: Parameters, *, width: bool = False) -> Gradient:
         """Return the loss and its derivatives; that of γ only if ``width``."""
         V, kernel = at.vectors, at.kernel
         xp, n, m = arrays.namespace(V), self.rows.shape[0], V.shape[0]
+        fused = self._fused(kernel, m)
+        if fused is not None:
+            error, dV, dA, db, slope = fused.margins(
+                kernel, V, at.coef, at.intercept, 2 / self._scale, self.trust, width
+            )
+            return Gradient(error / self._scale, dV, dA, db, slope if width else None)
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         dA, db = xp.zeros_like(at.coef), xp.zeros_like(at.intercept)
         worth = self._on_host and n * m > WORTH_THREADS

@@ -39,6 +39,7 @@ from svmpress.numerics import (
     side_by_side,
     solve_ridged,
 )
+from svmpress.objectives.fused import FusedPasses, rectangles
 from svmpress.objectives.row_groups import Group, better_at_once, groups_of, slopes_at_once
 
 Result = TypeVar("Result")
@@ -155,6 +156,8 @@ class ProjectedError:
             self._pieces = [pieces(mask[:, arrays.to_numpy(w) > 0]) for w in every[: len(self.groups)]]
         # what pieces leave out is never looked at, and stays 0
         self._grams = self._xp.zeros((len(every), m + 1, m + 1), dtype=self._xp.float64, device=self._device)
+        self._fused = FusedPasses.for_rows(kernel, rows, self.groups, self.n_outputs, m, self.max_bytes)
+        self._wanted = rectangles(self._pieces, m)
 
     def _here(self, a: Any) -> Array:
         return self._xp.asarray(np.asarray(a, dtype=np.float64), device=self._device)
@@ -175,15 +178,46 @@ class ProjectedError:
         kernel = kernel or self.kernel
         xp = self._xp
         kept: Kept = {}
-        whole = kernel.gram(self.rows, V) if self._at_once else None
-        moment = xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=xp.float64, device=self._device)
-        numbered = list(enumerate(self.groups))
-        for part in self._each(lambda which: self._normal_equations(kernel, V, which, kept, whole), numbered):
-            moment = moment + part
+        whole = None
+        if self._fused is not None:
+            moment = self._fused.equations(kernel, V, self._grams, shift=self.fixed, pieces=self._wanted)
+        else:
+            whole = kernel.gram(self.rows, V) if self._at_once else None
+            moment = self._moments(kernel, V, kept, whole)
         K = kernel.gram(V, V) if self._norm else None
         if K is not None:
             self._grams[-1, :-1, :-1] = K
         coef, intercept = self._solve(self._grams, moment)
+        if self._fused is not None:
+            value, dV, slope = self._fused.slopes(kernel, V, coef, intercept, 2 / self._scale, width)
+        else:
+            value, dV, slope = self._slopes(kernel, V, kept, whole, coef, intercept, width)
+        value += float(xp.sum(self._here(self._ridge) * coef * coef))
+        if K is not None:
+            value += self._norm * float(xp.sum(coef * xp.matmul(K, coef)))
+            G = xp.matmul(coef, coef.T) * (self._norm / self._scale)
+            dV = dV + 2 * kernel.pullback(V, V, K, G)  # V stands on both sides
+            slope += kernel.pullback_gamma(V, V, K, G) if width else 0.0
+        return Projection(value / self._scale, dV, slope if width else None, coef, intercept)
+
+    def _moments(self, kernel: Kernel, V: Array, kept: Kept, whole: Array | None) -> Array:
+        moment = self._xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=self._xp.float64, device=self._device)
+        numbered = list(enumerate(self.groups))
+        for part in self._each(lambda which: self._normal_equations(kernel, V, which, kept, whole), numbered):
+            moment = moment + part
+        return moment
+
+    def _slopes(
+        self,
+        kernel: Kernel,
+        V: Array,
+        kept: Kept,
+        whole: Array | None,
+        coef: Array,
+        intercept: Array,
+        width: bool,
+    ) -> tuple[float, Array, float]:
+        xp = self._xp
         value, slope, dV = 0.0, 0.0, xp.zeros_like(V)
         if whole is not None:
 
@@ -200,13 +234,7 @@ class ProjectedError:
                 lambda group: self._pulled_back(kernel, V, group, kept, coef, intercept, width), self.groups
             ):
                 value, dV, slope = value + error, dV + direction, slope + of_width
-        value += float(xp.sum(self._here(self._ridge) * coef * coef))
-        if K is not None:
-            value += self._norm * float(xp.sum(coef * xp.matmul(K, coef)))
-            G = xp.matmul(coef, coef.T) * (self._norm / self._scale)
-            dV = dV + 2 * kernel.pullback(V, V, K, G)  # V stands on both sides
-            slope += kernel.pullback_gamma(V, V, K, G) if width else 0.0
-        return Projection(value / self._scale, dV, slope if width else None, coef, intercept)
+        return value, dV, slope
 
     def _each(self, function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
         """Return the function of each item: on the host side by side, unless there is too little to do."""

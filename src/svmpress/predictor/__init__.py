@@ -16,18 +16,15 @@ compiled predictor off; ``SVMPRESS_ISA`` forces one of ``avx512``, ``avx2`` and 
 
 from __future__ import annotations
 
-import importlib
-import os
 import platform
 from functools import cached_property
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from svmpress import native
 from svmpress.decoders import pair_signs
-from svmpress.errors import InputError
 from svmpress.numerics import arrays, threads
 from svmpress.predictor import packing
 from svmpress.predictor.packing import Kernel
@@ -37,19 +34,7 @@ if TYPE_CHECKING:
     from svmpress.native._compiled import Packed
 
 
-def _load() -> tuple[ModuleType | None, str]:
-    """Return the extension module, or None and the reason why it is not used."""
-    if os.environ.get("SVMPRESS_RUNTIME", "").lower() == "numpy":
-        return None, "SVMPRESS_RUNTIME=numpy"
-    try:
-        return importlib.import_module("svmpress.native._compiled"), ""
-    except ModuleNotFoundError:
-        return None, "no compiled predictor: svmpress was installed without a C compiler"
-    except ImportError as e:  # built for another machine, or damaged
-        return None, f"the compiled predictor cannot be loaded: {e}"
-
-
-_compiled, _WHY_NOT = _load()
+_compiled, _WHY_NOT = native.load()
 
 __all__ = [
     "Ballot",
@@ -77,15 +62,6 @@ def instruction_sets() -> dict[str, int]:
     return {} if _compiled is None else dict(_compiled.instruction_sets())
 
 
-def _instruction_set() -> str:
-    """Return the one to use: the first, or what ``SVMPRESS_ISA`` says."""
-    have = list(instruction_sets())
-    wanted = os.environ.get("SVMPRESS_ISA", have[0])
-    if wanted not in have:
-        raise InputError(f"SVMPRESS_ISA is {wanted!r}, but this machine and build know {', '.join(have)}")
-    return wanted
-
-
 def describe() -> str:
     """Say in a few words which predictor is in use.
 
@@ -96,7 +72,7 @@ def describe() -> str:
     """
     if _compiled is None:
         return f"NumPy ({_WHY_NOT})"
-    isa = _instruction_set()
+    isa = native.instruction_set(_compiled)
     name = _NAMES.get(isa) or _BASELINES.get(platform.machine(), "portable")
     return f"compiled ({name}, {threads()} thread{'s' if threads() > 1 else ''})"
 
@@ -169,7 +145,8 @@ class Predictor:
 
     def _layout(self) -> tuple[str, int]:
         """Return the instruction set and the lanes of its registers."""
-        isa = self._parts[-1] or _instruction_set()
+        assert _compiled is not None
+        isa = self._parts[-1] or native.instruction_set(_compiled)
         return isa, instruction_sets()[isa] // self._dtype.itemsize
 
     def pack_ballot(self, n_classes: int) -> Packed:

@@ -56,6 +56,13 @@ class Columns(Protocol):
         """Return the diagonal of the Gram matrix, (p,)."""
 
 
+def _check(gram: Columns, p: int, m: int) -> None:
+    if m < 1:
+        raise InputError(f"the number of vectors to select must be positive, not {m}")
+    if p != gram.n_candidates:
+        raise InputError(f"{p} correlations for {gram.n_candidates} candidates")
+
+
 class _Fetcher:
     """Fetches Gram columns, a few likely ones at a time where a pass over the kernel is expensive."""
 
@@ -111,10 +118,7 @@ def lars_path(
     """
     C = np.array(correlations, dtype=np.float64)
     p, n_outputs = C.shape
-    if m < 1:
-        raise InputError(f"the number of vectors to select must be positive, not {m}")
-    if p != gram.n_candidates:
-        raise InputError(f"{p} correlations for {gram.n_candidates} candidates")
+    _check(gram, p, m)
     size = min(m, p)
     order: list[int] = []
     W = np.empty((size, p))  # L⁻¹ Ω_AᵀΩ: its columns of active candidates are the rows of the Cholesky factor L

@@ -109,7 +109,7 @@ class Signed:
 
 
 class Hull:
-    """The 2wM samples of w regressors and M outputs: a :class:`svmpress.hinge.FoldedSamples`.
+    """The 2wM samples of w regressors and M outputs: a :class:`svmpress.select.hinge.FoldedSamples`.
 
     Samples are numbered as the entries of an array (2, w, M): the sign + first, then regressors, then outputs. Half
     of the ridge is counted as part of the inner products, where it keeps them positive definite, and half as the
