@@ -1,7 +1,8 @@
 # Every target sets up what it needs in .venv and does it again only when its inputs change.
 #
 #   make demo     train, compress, compare, draw: writes demo-output/
-#   make test     the tests that need no torch
+#   make test     what a change can break, in a few minutes
+#   make test-all every test: the slow ones, and those that need torch
 #   make lint     ruff and mypy
 #   make format   let ruff rewrite the sources
 
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml README.md LICENSE $(wildcard meson.build) \
            $(shell find src -type f -not -name '*.pyc' -not -name '.*')
 
-.PHONY: help demo test lint format clean
+.PHONY: help demo test test-all lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,9 +24,12 @@ demo: $(VENV)/.demo
 	$(BIN)/svmpress demo --out demo-output
 
 # one thread each, as the tests run side by side
-test: export OMP_NUM_THREADS := 1
+test test-all: export OMP_NUM_THREADS := 1
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "not torch"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not torch and not slow"
+
+test-all: $(VENV)/.test-all
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -51,6 +55,11 @@ $(VENV)/.demo: $(VENV)/.pip $(SOURCES)
 
 $(VENV)/.test: $(VENV)/.pip $(SOURCES)
 	$(PIP) install --quiet --group test ".[plots,parquet,study]"
+	@touch $@
+
+# torch in the version whose build for processors alone registries have
+$(VENV)/.test-all: $(VENV)/.test
+	$(PIP) install --quiet "torch==2.13.0" "optuna>=5.0" "greenlet>=3.0"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.pip pyproject.toml

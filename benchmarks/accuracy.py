@@ -3,13 +3,11 @@
     python benchmarks/accuracy.py --data DIR                          everything; appends records, writes the page
     python benchmarks/accuracy.py --data DIR --sets magic --ratios 0.01 --seeds 0
     python benchmarks/accuracy.py --table                             print the table of the committed records
-    python benchmarks/accuracy.py --from-study OUT/study.jsonl        take over what ``svmpress study`` has compressed
 
 Each cell (set, ratio, layout, rows given or not, seed) runs in a process of its own, so that its peak memory is its
 own, and appends one record to ``benchmarks/results/accuracy.jsonl``; cells that have a record are not run again unless
 ``--again``. Teachers are trained once and cached in ``.cache/teachers``. Test rows are used for the reported score and
-for nothing else. Models ``auto`` and ``auto-libsvm`` of the study are the same compressions; their scores count, their
-seconds do not, because other models were built beside them.
+for nothing else.
 """
 
 from __future__ import annotations
@@ -29,13 +27,10 @@ import journal
 import svmpress
 from accuracy_report import page, table
 from sets import SETS, load, score, teacher
-from svmpress.study import Records
-from svmpress.study.plan import shares
 from svmpress.study.worker import revision
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "accuracy.jsonl"
-TUNING = ROOT / "benchmarks" / "results" / "tuning.jsonl"
 PAGE = ROOT / "docs" / "accuracy.md"
 CACHE = ROOT / ".cache" / "teachers"
 KEY = ("set", "ratio", "layout", "given", "seed")
@@ -133,43 +128,6 @@ def measure(args: argparse.Namespace) -> None:
         list(pool.map(work, todo))
 
 
-def from_study(path: Path) -> list[dict[str, Any]]:
-    """Return records of the models of a study at the ratios, marked as from elsewhere."""
-    study = Records.load(path)
-    if not study.runs or any(run.quick or run.rows for run in study.runs):
-        raise SystemExit(f"{path} holds no study of whole sets")
-    layouts = {"auto": "shared", "auto-libsvm": "libsvm"}
-    found = []
-    for made in study.done():
-        about = study.sets[made.set]
-        ratio = next((r for r in RATIOS if shares(about.vectors, [r]) == {made.size}), None)
-        if made.method not in layouts or ratio is None or made.size < FEWEST:
-            continue
-        found.append(
-            {
-                "set": made.set,
-                "ratio": ratio,
-                "layout": layouts[made.method],
-                "given": "rows",
-                "seed": made.seed,
-                "vectors_full": about.vectors,
-                "vectors": made.vectors,
-                "multiply_adds": made.multiply_adds,
-                "score_full": about.accuracy,
-                "score": made.accuracy,
-                "agreement": made.agreement,
-                "train_seconds": about.train_seconds,
-                "compress_seconds": made.build_seconds,
-                "device": study.machines[made.key].device,
-                "threads": made.threads,
-                "version": made.version,
-                "code": made.code or "unknown",
-                "elsewhere": True,
-            }
-        )
-    return found
-
-
 def vectors_of(args: argparse.Namespace, name: str) -> int:
     return teacher(args.data, CACHE, name).model.n_vectors
 
@@ -179,15 +137,9 @@ def records(path: Path) -> list[dict[str, Any]]:
     return list({tuple(r[k] for k in KEY): r for r in journal.read(path)}.values())
 
 
-def timed(path: Path) -> list[dict[str, Any]]:
-    """Return the last record of each cell and revision whose seconds count, in the order of the file."""
-    here = (r for r in journal.read(path) if not r.get("elsewhere"))
-    return list({(*(r[k] for k in KEY), r["code"]): r for r in here}.values())
-
-
 def present_page() -> str:
     """Return the page of the records as they are."""
-    return page(records(RECORDS), timed(RECORDS), {r["set"]: r for r in journal.read(TUNING)})
+    return page(records(RECORDS))
 
 
 def main() -> None:
@@ -203,22 +155,13 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=0, help="pin each cell to this many cores")
     parser.add_argument("--again", action="store_true", help="run cells that have a record, too")
     parser.add_argument("--table", action="store_true", help="print the table of the records and write the page")
-    parser.add_argument(
-        "--from-study", type=Path, metavar="FILE", help="append records of a study's models, run nothing"
-    )
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
         key = (args.sets[0], args.ratios[0], args.layouts[0], args.given[0], args.seeds[0])
         print(json.dumps(cell(args.data, *key, device=args.device)))
         return
-    if args.from_study:
-        # the same code makes the same model, and may have been timed; and what was taken over once has had its turn
-        have = {(*(r[k] for k in KEY), r["code"]) for r in journal.read(RECORDS)}
-        for record in from_study(args.from_study):
-            if (*(record[k] for k in KEY), record["code"]) not in have:
-                journal.append(RECORDS, record)
-    elif not args.table:
+    if not args.table:
         if args.data is None:
             parser.error("--data names the folder with the NPZ files")
         measure(args)

@@ -39,9 +39,9 @@ import svmpress
 from selection_report import METHODS, REFINED, page
 from sets import PARAMETERS, SETS, load, score, teacher
 from svmpress.kernels import RBF, Kernel
-from svmpress.methods import Problem, Scene, Setting
+from svmpress.methods import FitTask, Problem, Recipe, Target, Work
 from svmpress.model import KernelExpansion
-from svmpress.numerics import Backend, arrays
+from svmpress.numerics import Backend, Rows, arrays
 from svmpress.objectives import sides_of
 from svmpress.select import SelectionPath, elastic_net_rows, kmeans_centres, lars_rows, reduced_svm
 from svmpress.select.columns import GramColumns
@@ -152,15 +152,15 @@ def start_cell(folder: Path, method: str, name: str, ratio: float, seed: int) ->
         progress=lambda stage, done, total: None,
     )
     rows = np.sort(np.random.default_rng(seed).permutation(split.X.shape[0])[:ROWS])
-    scene = Scene.of(problem, rows)
+    task = FitTask(problem, m, Work(0.0)).of(rows)
     record: dict[str, Any] = {"part": "starts", "method": method, "set": name, "ratio": ratio, "seed": seed, "m": m}
     with stopwatch(record, "seconds"):
-        V = _start(scene, m, method, seed, PARAMETERS[name]["C"])
+        V = _start(task, method, seed, PARAMETERS[name]["C"])
     record |= {"vectors": len(V), "score_full": big.score, "scores": {}, "errors": {}}
     kernel, done = big.model.kernel, 0
     with stopwatch(record, "refine_seconds"):
         for steps in REFINED:
-            fit = scene.project(V, kernel, Setting(), steps - done, "refine", None)
+            fit = task.project(Recipe(), V, kernel, steps - done, "refine")
             V, done = fit.vectors, steps
             small = KernelExpansion(fit.kernel, fit.vectors, fit.coef, fit.intercept)
             answers = big.model.decoder.labels(small.decision_values(split.X_test))
@@ -175,27 +175,27 @@ def _positions(model: svmpress.KernelModel, y: np.ndarray) -> np.ndarray | None:
     return np.searchsorted(model.classes_, y)
 
 
-def _start(scene: Scene, m: int, method: str, seed: int, C: float) -> np.ndarray:
-    kernel = scene.problem.source.kernel
+def _start(task: FitTask, method: str, seed: int, C: float) -> np.ndarray:
+    kernel, view, m = task.problem.source.kernel, task.view(Target.SOURCE), task.m
     starts: dict[str, Callable[[], np.ndarray]] = {
-        "random": lambda: _rows(scene, np.random.default_rng(seed).permutation(scene.n)[:m]),
-        "k-means": lambda: kmeans_centres(scene.X, m, seed),
-        "LARS": lambda: lars_rows(kernel, scene.X, scene.targets, m, seed=seed)[0],
-        "elastic net": lambda: elastic_net_rows(kernel, scene.X, scene.targets, m, seed=seed)[0],
+        "random": lambda: _rows(view.X, np.random.default_rng(seed).permutation(view.n)[:m]),
+        "k-means": lambda: kmeans_centres(view.X, m, seed),
+        "LARS": lambda: lars_rows(kernel, view.X, view.targets, m, seed=seed)[0],
+        "elastic net": lambda: elastic_net_rows(kernel, view.X, view.targets, m, seed=seed)[0],
         "Reduced-SVM": lambda: _rows(
-            scene, next(reduced_svm(kernel, scene.X, _sides(scene), [m], C, seed=seed)).indices
+            view.X, next(reduced_svm(kernel, view.X, _sides(task), [m], C, seed=seed)).indices
         ),
     }
     return starts[method]()
 
 
-def _sides(scene: Scene) -> np.ndarray:
-    assert scene.labels is not None
-    return sides_of(scene.labels, scene.n_classes, scene.pairwise)
+def _sides(task: FitTask) -> np.ndarray:
+    view = task.view(Target.SOURCE)
+    return sides_of(view.known, task.n_classes, view.pairwise)
 
 
-def _rows(scene: Scene, which: np.ndarray) -> np.ndarray:
-    return np.asarray(arrays.dense(arrays.take(scene.X, which)))
+def _rows(X: Rows, which: np.ndarray) -> np.ndarray:
+    return np.asarray(arrays.dense(arrays.take(X, which)))
 
 
 # ---------------------------------------------------------------------------------------------------------

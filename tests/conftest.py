@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import array_api_compat
@@ -11,7 +12,12 @@ import pytest
 from hypothesis import settings
 from scipy import sparse
 
+import libsvm_programs
+import svmpress.compression
+from svmpress.methods import Auto
 from svmpress.numerics import Backend, to_numpy
+
+libsvm_programs.offer()  # before tests are collected, which look for the programs
 
 # the same examples on every run, and no clock: machines that run tests are busy
 settings.register_profile("svmpress", derandomize=True, deadline=None, max_examples=50)
@@ -72,3 +78,10 @@ def sparse_rows(rng: np.random.Generator) -> sparse.csr_array:
     full = rng.uniform(0.1, 2.0, size=(12, 5)) * (rng.uniform(size=(12, 5)) < 1 / 3)
     full[4], full[:, 2] = 0, 0
     return sparse.csr_array(full)
+
+
+@pytest.fixture(autouse=True)
+def _short_compressions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give compressions by name a part of their usual work, unless the test is slow or the method is its subject."""
+    if request.node.get_closest_marker("slow") is None and "methods" not in request.path.parts:
+        monkeypatch.setitem(svmpress.compression.METHODS, "auto", partial(Auto, work=3e8))

@@ -72,6 +72,12 @@ class Decoder:
         """Return what ``predict`` gives for decision values ``F`` (n, M)."""
         raise NotImplementedError
 
+    def positions(self, F: Floats) -> NDArray[np.intp]:
+        """Return the position of each row's class, (n,), for decision values ``F`` (n, M); zeros for a regressor."""
+        if self.classes is None:
+            return np.zeros(F.shape[0], dtype=np.intp)
+        return positions_of(self.labels(F), self.classes)
+
 
 @dataclass(frozen=True, eq=False)
 class Identity(Decoder):

@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from svmpress.compression import Compression, compress
 from svmpress.errors import InputError
-from svmpress.methods import Layout, Method
+from svmpress.methods import Effort, Layout, Method
 from svmpress.model import KernelModel
 from svmpress.numerics import Rows
 
@@ -56,6 +56,8 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         max_latency: float | None = None,
         max_drop: float | None = None,
         method: str | Method = "auto",
+        effort: Effort = "balanced",
+        max_seconds: float | None = None,
         layout: Layout = "shared",
         device: str = "cpu",
         random_state: int = 0,
@@ -67,6 +69,8 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.max_latency = max_latency
         self.max_drop = max_drop
         self.method = method
+        self.effort = effort
+        self.max_seconds = max_seconds
         self.layout = layout
         self.device = device
         self.random_state = random_state
@@ -101,6 +105,8 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             max_latency=self.max_latency,
             max_drop=self.max_drop,
             method=self.method,
+            effort=self.effort,
+            max_seconds=self.max_seconds,
             layout=self.layout,
             device=self.device,
             random_state=self.random_state,
@@ -145,7 +151,7 @@ class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
         default.
     vectors, ratio, max_bytes, max_latency, max_drop
         The budget, at most one of them; a tenth of the vectors by default. See :func:`svmpress.compress`.
-    method, layout, device, random_state
+    method, effort, max_seconds, layout, device, random_state
         As for :func:`svmpress.compress`.
 
     Attributes

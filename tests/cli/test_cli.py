@@ -195,6 +195,7 @@ def test_budgets(iris, tmp_path, capsys, budget, vectors):
     assert result["status"] == ("unchanged" if budget[0] == "--max-latency" else "compressed")
 
 
+@pytest.mark.slow
 def test_max_drop(iris, tmp_path, capsys):
     argv = ["compress", iris / "big.model", "-o", tmp_path / "s.svmpress", "--max-drop", "0.1"]
     result = facts(capsys, *argv, "--data", iris / "train.svm")

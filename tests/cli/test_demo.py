@@ -31,6 +31,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(svmpress.cli.demonstration, "_TIMING_SECONDS", 0.02)
 
 
+@pytest.mark.slow
 def test_files_and_table(tmp_path):
     stages = []
     result = demo(tmp_path / "out", progress=lambda stage, done, total: stages.append(stage))
@@ -48,6 +49,7 @@ def test_files_and_table(tmp_path):
     assert {s.split(":")[0] for s in stages} == {"digits", "clusters", "Figure 2"}
 
 
+@pytest.mark.slow
 def test_command(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path / "out"), "--no-figure", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -55,6 +57,7 @@ def test_command(tmp_path, capsys):
     assert facts["figures"] == []
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_figure_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = demo(tmp_path)

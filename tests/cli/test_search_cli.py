@@ -30,7 +30,7 @@ QUICK = ["--sampler", "random", "--trials", "3", "--finalists", "1"]
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """The default compression takes seconds a size; what is tested here does not depend on it."""
-    monkeypatch.setitem(__import__("svmpress.compression").compression.METHODS, "auto", Brief)
+    monkeypatch.setitem(__import__("svmpress.compression").compression.METHODS, "auto", lambda effort: Brief())
 
 
 @pytest.fixture
@@ -127,6 +127,7 @@ def test_missing_extra(data, tmp_path, capsys, monkeypatch):
     assert "pip install 'svmpress[search]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_interrupted_by_ctrl_c_and_gone_on_with(data, tmp_path, capsys):
     path, *_ = data
     small = tmp_path / "small.svmpress"
@@ -180,6 +181,7 @@ def test_bars_go_on_where_a_stage_does(monkeypatch):
     assert [bar.initial for bar in Drawn.all] == [400, 0, 0, 402]
 
 
+@pytest.mark.slow
 def test_another_search_is_refused_and_restarted(data, tmp_path, capsys):
     path, *_ = data
     kept = tmp_path / "trials.jsonl"

@@ -116,6 +116,7 @@ def test_a_point_of_the_curve_reads_well(svc, moons):
 # ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_drop", [0.02, 0.005])
 def test_a_classifier_meets_the_bound(svc, moons, max_drop):
     X, y, X_test, y_test = moons

@@ -409,7 +409,8 @@ import numpy as np
 from svmpress.errors import InputError
 from svmpress.formats import save
 from svmpress.kernels import RBF
-from svmpress.model import KernelExpansion, KernelModel, Sign
+from svmpress.decoders import Sign
+from svmpress.model import KernelExpansion, KernelModel
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 f = KernelExpansion(RBF(1.0), np.random.default_rng(0).normal(size=(200, 50)), np.ones((200, 1)), np.zeros(1))

@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits, make_moons
 
 import svmpress
 from svmpress.formats import save_cost
+from svmpress.methods import Paper
 from test_format_libsvm import HAS_PROGRAMS, ORACLES, predictions, run, train, values, write_rows
 
 
@@ -81,7 +82,7 @@ def test_a_shared_model_is_saved_with_copies_and_predicts_the_same(data, oracle,
 def test_the_paper_s_method_goes_round_too(data, oracle, tmp_path):
     X, y, X_test, _, options = data()
     big = train(tmp_path, X, y, options, oracle)
-    small = svmpress.compress(big, method=svmpress.paper.Paper(max_iter=20), ratio=0.3).model
+    small = svmpress.compress(big, method=Paper(max_iter=20), ratio=0.3).model
     path = tmp_path / "small.model"
     svmpress.save(small, path)
     assert int(_header(path)["total_sv"]) == small.n_vectors

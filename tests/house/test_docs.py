@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import test_candidates
 import test_format_conformance
 import test_imports
 import test_kernels
@@ -147,7 +148,7 @@ def test_the_code_of_the_method_page_runs(tmp_path):
 
 
 def test_every_page_with_code_is_run():
-    tried = {"README.md", "docs/add-a-kernel.md", "docs/add-a-format.md", "docs/method.md"}
+    tried = {"README.md", "docs/add-a-kernel.md", "docs/add-a-format.md", "docs/add-a-candidate.md", "docs/method.md"}
     assert {name_of(p) for p in PAGES if {"python", "pycon", "console"} & {b.language for b in blocks(p)}} == tried
 
 
@@ -236,6 +237,31 @@ def test_the_format_of_the_tutorial_refuses_nonsense(format_page, tmp_path, text
 
 
 # ---------------------------------------------------------------------------------------------------------
+# Tutorial: add a candidate
+# ---------------------------------------------------------------------------------------------------------
+
+CANDIDATE_KIT = [check for name, check in vars(test_candidates).items() if name.startswith("test_")]
+
+
+@pytest.fixture(scope="module")
+def candidate_page(tmp_path_factory):
+    with ran(ROOT / "docs" / "add-a-candidate.md", tmp_path_factory.mktemp("candidate"), None) as namespace:
+        yield namespace
+
+
+@pytest.mark.parametrize("check", CANDIDATE_KIT, ids=lambda check: check.__name__.removeprefix("test_"))
+def test_the_candidate_of_the_tutorial(check, candidate_page):
+    candidate = candidate_page["Ridge"]()
+    kinds = test_candidates.QUICK if "kind" in inspect.signature(check).parameters else [None]
+    for kind in kinds:
+        check(candidate, *([] if kind is None else [kind]))
+
+
+def test_the_candidate_kit_is_not_empty():
+    assert len(CANDIDATE_KIT) >= 5
+
+
+# ---------------------------------------------------------------------------------------------------------
 # Examples
 # ---------------------------------------------------------------------------------------------------------
 
@@ -316,24 +342,25 @@ def test_there_are_links():
     assert {"docs/architecture.md", "docs/method.md", "docs/cli.md"} <= set(links(ROOT / "README.md"))
 
 
-def test_the_architecture_names_every_module():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    sources = [p.relative_to(SOURCE) for p in (SOURCE / "runtime").rglob("*.[ch]")]
-    modules = [m for m in MODULES if m.name != "__init__.py" or m.parent.name in ("data", "formats", "runtime")]
-    missing = [m.as_posix() for m in [*modules, *sources] if f"`{m.as_posix()}`" not in text]
-    assert not missing
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 
-def test_the_architecture_names_no_module_that_is_not_there():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    (section,) = re.findall(r"^## What each module is for$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
-    named = re.findall(r"`([a-z_0-9/]+\.(?:py|h|c))`", section)
-    assert len(named) > 50
-    assert [m for m in named if not (SOURCE / m).exists()] == []
+def test_the_architecture_names_every_package_and_nothing_that_is_not_there():
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    (section,) = re.findall(r"^## Layers$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    described = re.findall(r"^\| `([a-z]+)` \|", section, re.MULTILINE)
+    assert described == [package for rank in layers_of(text) for package in rank]
+    named = re.findall(r"(?<![\w/])([a-z_]+(?:/[a-z_0-9]+)*\.(?:py|h|c))\b", text)
+    assert len(named) > 10
+    missing = [m for m in named if not ((SOURCE / m).exists() or m == "__init__.py")]
+    assert [m for m in missing if not (ROOT / m).exists() and not (ROOT / "tests" / m).exists()] == []
+
+
+def layers_of(text: str) -> list[list[str]]:
+    (listed,) = re.findall(r"<!-- layers -->\n```text\n(.*?)```", text, re.DOTALL)
+    return [line.split(", ") for line in listed.splitlines()]
 
 
 def test_the_architecture_has_the_layers_that_imports_obey():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"<!-- layers -->\n```text\n(.*?)```", text, re.DOTALL)
-    layers = [set(line.split(", ")) for line in listed.splitlines()]
-    assert layers == [layer & test_imports.UNITS for layer in test_imports.LAYERS if layer & test_imports.UNITS]
+    layers = layers_of(ARCHITECTURE.read_text(encoding="utf-8"))
+    assert [set(layer) for layer in layers] == test_imports.RANKS

@@ -61,6 +61,7 @@ def test_records_round_trip(record, tmp_path):
         Figure2.load(tmp_path / "other.npz")
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_and_repeat(record, tmp_path):
     paths = [tmp_path / f"figure{suffix}" for suffix in (".png", ".svg", ".pdf")]
     draw_figure2(record, *paths)

@@ -516,7 +516,7 @@ SCRIPT = """
 import sys
 import svmpress
 import svmpress.compression
-from svmpress.auto import Auto
+from svmpress.methods import Auto
 from svmpress.plots import ring_data
 svmpress.search(*ring_data(300, seed=1), min_accuracy=0.9, trials=400, finalists=1, sampler="random",
                 method=Auto(work=1e7), storage=sys.argv[1])
@@ -742,7 +742,7 @@ def test_optuna_keeps_its_voice(rings):
     """A search neither talks through Optuna nor silences it for the caller."""
     code = """
     import optuna, svmpress
-    from svmpress.auto import Auto
+    from svmpress.methods import Auto
     from svmpress.plots import ring_data
     before = optuna.logging.get_verbosity()
     svmpress.search(*ring_data(200), max_vectors=4, trials=9, finalists=1, method=Auto(work=1e7))
@@ -758,7 +758,7 @@ def test_optuna_keeps_its_voice(rings):
 def test_the_code_of_the_pages_runs(page, rings, tmp_path, monkeypatch):
     text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
     (code,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    monkeypatch.setitem(svmpress.compression.METHODS, "auto", Brief)  # the page does not depend on how it compresses
+    monkeypatch.setitem(svmpress.compression.METHODS, "auto", lambda effort: Brief())  # the page does not depend on how it compresses
     monkeypatch.chdir(tmp_path)
     namespace = {"svmpress": svmpress, "X": rings[0], "y": rings[1]}
     exec(compile(code.replace("0.97", "0.9"), page, "exec"), namespace)

@@ -67,12 +67,30 @@ def add(commands: Any) -> None:
         metavar="FRACTION",
         help="accuracy (or R²) that may be lost on held-out rows: 0.005 is half a point",
     )
+    _add_method(p)
+    add_data_arguments(p, split="train")
+
+
+def _add_method(p: argparse.ArgumentParser) -> None:
+    """Declare how to compress."""
     how = p.add_argument_group("method")
     how.add_argument(
         "--method",
         default="auto",
         metavar="NAME",
         help="auto (default); paper: LARS, then gradient support vectors; lars: selection alone",
+    )
+    how.add_argument(
+        "--effort",
+        choices=("fast", "balanced", "thorough"),
+        default="balanced",
+        help="how much work auto may do: a fifth of the usual, the usual (default), five times as much",
+    )
+    how.add_argument(
+        "--max-seconds",
+        type=seconds,
+        metavar="TIME",
+        help="stop in good order after that time: 90s, with the best so far",
     )
     how.add_argument(
         "--layout",
@@ -88,7 +106,6 @@ def add(commands: Any) -> None:
     )
     how.add_argument("--device", default="cpu", metavar="NAME", help="cpu (default), or a device of torch such as cuda")
     how.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random choices (default: 0)")
-    add_data_arguments(p, split="train")
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -113,6 +130,8 @@ def run(args: argparse.Namespace) -> Report:
             max_latency=args.max_latency,
             max_drop=args.max_drop,
             method=args.method,
+            effort=args.effort,
+            max_seconds=args.max_seconds,
             layout=layout_of(args, form),
             device=args.device,
             random_state=args.seed,
@@ -133,6 +152,7 @@ def run(args: argparse.Namespace) -> Report:
         "multiply_adds": result.model.expansion.multiply_adds,
         "multiply_adds_before": source.expansion.multiply_adds,
         "seconds": dict(result.timings),
+        "decisions": [vars(decision) for decision in result.decisions],
         "notes": [*result.notes, *([note] if note else [])],
         "curve": [vars(point) for point in result.curve],
     }

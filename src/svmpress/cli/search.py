@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svmpress.cli.common import (
     Report,
@@ -32,6 +32,9 @@ from svmpress.cli.common import (
     svm_choices,
     table,
 )
+
+if TYPE_CHECKING:
+    from svmpress.tuning import SearchResult
 
 INFEASIBLE = 3
 """Exit code when nothing that was tried meets the goal."""
@@ -185,27 +188,10 @@ def run(args: argparse.Namespace) -> Report:
     note = copies_remark(result.model, form)
     if note:
         remark(args, f"note: {note}")
-    facts = {
-        "output": args.output,
-        "status": result.status.name.lower(),
-        "feasible": result.feasible,
-        "message": result.message,
-        "goal": asdict(result.goal),
-        "params": dict(result.params),
-        "vectors": result.model.n_vectors,
-        "outputs": result.model.n_outputs,
-        "vectors_before": result.compression.source.n_vectors,
-        "score": result.score,
-        "score_name": result.score_name,
-        "held_out_rows": result.held_out,
-        "seconds": result.seconds,
-        "trials": [asdict(t) for t in result.trials],
-        "finalists": [asdict(t) for t in result.finalists],
-        "front": [asdict(p) for p in result.front],
-        "notes": [*result.notes, *([note] if note else [])],
-    }
     written = table({"written to": args.output, "report": args.report, "figure": args.figure})
-    return Report(facts, f"{result.summary()}\n{written}", code=0 if result.feasible else INFEASIBLE)
+    return Report(
+        _facts(args, result, note), f"{result.summary()}\n{written}", code=0 if result.feasible else INFEASIBLE
+    )
 
 
 def _estimator(args: argparse.Namespace, rows: Any) -> tuple[Any, Any, Any, Mapping[str, Any] | None]:
@@ -265,3 +251,26 @@ def _write(path: str, text: str) -> None:
 
     with replacing(path) as (file,):
         file.write(text.encode())
+
+
+def _facts(args: argparse.Namespace, result: SearchResult, note: str | None) -> dict[str, object]:
+    """Return what ``--json`` prints."""
+    return {
+        "output": args.output,
+        "status": result.status.name.lower(),
+        "feasible": result.feasible,
+        "message": result.message,
+        "goal": asdict(result.goal),
+        "params": dict(result.params),
+        "vectors": result.model.n_vectors,
+        "outputs": result.model.n_outputs,
+        "vectors_before": result.compression.source.n_vectors,
+        "score": result.score,
+        "score_name": result.score_name,
+        "held_out_rows": result.held_out,
+        "seconds": result.seconds,
+        "trials": [asdict(t) for t in result.trials],
+        "finalists": [asdict(t) for t in result.finalists],
+        "front": [asdict(p) for p in result.front],
+        "notes": [*result.notes, *([note] if note else [])],
+    }

@@ -9,9 +9,10 @@ the work, and says what happened.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import inf
 from typing import Any, get_args
 
 import numpy as np
@@ -22,12 +23,12 @@ from svmpress.compression.sizing import SizePoint, search_size
 from svmpress.decoders import positions_of
 from svmpress.errors import InputError
 from svmpress.formats import as_model
-from svmpress.methods import Auto, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
+from svmpress.methods import Auto, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
 from svmpress.model import KernelModel, expansion_bytes
 from svmpress.numerics import Backend, Rows, TracePoint, arrays
 from svmpress.select import SelectionPath
 
-METHODS: dict[str, type[Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
+METHODS: dict[str, Callable[..., Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
 """Methods by name; ``method=`` also takes an instance, for example ``Paper(target="decision")``."""
 
 DEFAULT_MEMORY = 2**30
@@ -39,6 +40,7 @@ class Status(Enum):
 
     COMPRESSED = "compressed to the budget"
     UNCHANGED = "the budget allows as many vectors as the source has, so the source is returned unchanged"
+    STOPPED = "the time limit was reached, and this is the best so far"
     FEWER = "fewer vectors than the budget allows were enough or available"
     DROP_EXCEEDED = "no smaller model stays within max_drop on held-out rows, so the source is returned unchanged"
 
@@ -68,8 +70,10 @@ class Compression:
         Refinements, by stage.
     curve : tuple of SizePoint
         With ``max_drop``: every size that was tried and what it lost on held-out rows.
+    decisions : tuple of Decision
+        What was tried, and adopted or not.
     notes : tuple of str
-        What was decided, and why.
+        What else a person should know.
     timings : mapping of str to float
         Seconds, by stage.
     """
@@ -82,6 +86,7 @@ class Compression:
     path: Mapping[str, SelectionPath] = field(default_factory=dict)
     trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
     curve: tuple[SizePoint, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     notes: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
 
@@ -102,7 +107,7 @@ class Compression:
             f"multiply-adds    {before.multiply_adds:>12,} -> {after.multiply_adds:,} per prediction",
             f"seconds          {self.timings.get('total', 0.0):>12.1f}",
         ]
-        lines += [f"- {note}" for note in self.notes]
+        lines += [f"- {line}" for line in (*self.decisions, *self.notes)]
         lines += [f"- {point}" for point in self.curve]
         return "\n".join(lines)
 
@@ -118,6 +123,8 @@ def compress(
     max_latency: float | None = None,
     max_drop: float | None = None,
     method: str | Method = "auto",
+    effort: Effort = "balanced",
+    max_seconds: float | None = None,
     layout: Layout = "shared",
     device: str = "cpu",
     random_state: int = 0,
@@ -140,13 +147,18 @@ def compress(
         coefficients, seconds per prediction on this machine, or the loss of accuracy (R², agreement) that is allowed on
         held-out rows, as a fraction: 0.005 is half a percentage point. A tenth of the vectors by default.
     method : "auto", "paper", "lars", or an instance of a method
+    effort : "fast", "balanced" or "thorough"
+        How much work the default method may do: a fifth of the usual, which is about what training took; or that; or
+        five times as much. Work is counted in operations: the same call makes the same model on every machine.
+    max_seconds : float, optional
+        After which no further step begins, and the best so far is returned. For the default method.
     layout : "shared" or "libsvm"
         ``"libsvm"``: each vector of a one-vs-one model belongs to one class, so that a LibSVM file needs no copies.
     device : str
         ``"cpu"`` (NumPy), or a device of torch such as ``"cuda"``.
     random_state : int
     progress : callable, optional
-        Called with (stage, done, total).
+        Called with (stage, done, total); a total of 0 is one that is not known.
     max_memory : int
         Working memory for kernel matrices, in bytes.
 
@@ -166,7 +178,7 @@ def compress(
     """
     start = time.perf_counter()
     budget = Budget.of(vectors=vectors, ratio=ratio, max_bytes=max_bytes, max_latency=max_latency, max_drop=max_drop)
-    way = _method(method)
+    way = _method(method, effort)
     if layout not in get_args(Layout):
         raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
     if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
@@ -181,6 +193,7 @@ def compress(
         seed=_seed(random_state),
         max_bytes=max_memory,
         progress=progress or (lambda stage, done, total: None),
+        deadline=_deadline(max_seconds, start),
     )
     if budget.max_drop is not None:
         result = _within_drop(problem, way, budget)
@@ -189,7 +202,19 @@ def compress(
     return replace(result, timings={**result.timings, "total": time.perf_counter() - start})
 
 
-def _method(method: str | Method) -> Method:
+def _deadline(max_seconds: Any, start: float) -> float:
+    if max_seconds is None:
+        return inf
+    if isinstance(max_seconds, int | float | np.number) and max_seconds > 0:
+        return start + float(max_seconds)
+    raise InputError(f"max_seconds must be a number of seconds, more than 0, not {max_seconds!r}")
+
+
+def _method(method: str | Method, effort: Effort) -> Method:
+    if method == "auto":
+        return METHODS["auto"](effort=effort)
+    if effort != "balanced":
+        raise InputError('effort is for method="auto"; another method has settings of its own')
     if isinstance(method, str):
         if method not in METHODS:
             raise InputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
@@ -272,10 +297,11 @@ def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Com
         model,
         source,
         budget,
-        Status.FEWER if fewer else Status.COMPRESSED,
-        outcome.status if fewer else "",
+        Status.STOPPED if outcome.stopped else Status.FEWER if fewer else Status.COMPRESSED,
+        outcome.status if fewer and not outcome.stopped else "",
         path=outcome.path,
         trace=outcome.trace,
+        decisions=outcome.decisions,
         notes=notes,
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from svmpress.methods import Judge, Method, Outcome, Problem, split_rows, trusting_labels
-from svmpress.numerics import arrays
+from svmpress.methods import Experiment, Method, Outcome, Problem, split_rows
 
 
 @dataclass(frozen=True)
@@ -29,43 +29,29 @@ _SPLITS = 3
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """One split of the rows: what is compressed on the one part, who judges on the other, and the models so far."""
+    """One experiment, and the models that were made in it so far."""
 
-    part: Problem
-    judge: Judge
-    reference: float
+    experiment: Experiment
     found: dict[int, Outcome]
 
-    @classmethod
-    def of(cls, problem: Problem, seed: int) -> _Trial:
-        assert problem.rows is not None
-        fit, held = split_rows(problem.rows.shape[0], seed)
-        problem, part = trusting_labels(problem, fit)
-        judge = Judge(problem, held)
-        reference = judge.reference if part is None else judge.of(part.source.expansion)
-        if part is None:
-            y = None if problem.y is None else problem.y[fit]
-            part = replace(problem, rows=arrays.take(problem.rows, fit), y=y)
-        return cls(part, judge, reference.score, {})
-
     def score(self, outcome: Outcome) -> float:
-        return self.judge.of(outcome.expansion, outcome.decoder).score
+        return self.experiment.holdout.score(outcome.expansion, outcome.decoder).mean
 
 
 def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome | None, tuple[SizePoint, ...]]:
     """Return the smallest model that loses at most ``max_drop`` on held-out rows, and every size that was tried.
 
     Sizes double until one is good enough; bisection then narrows the last gap to a tenth. Each size starts from the
-    next smaller result where the method can. With y the loss is that of a rehearsal against itself, since the source
-    has seen the held-out rows (:mod:`svmpress.methods.surrogate`). Where few rows are held out, the loss is the mean over
-    several splits: on one of them a size would be partly luck. The size that is found is then made from the source on
-    all rows, and grown as long as even so it loses more than allowed.
+    next smaller result where the method can. With y the loss is that of a surrogate against itself, since the source
+    has seen the held-out rows (:mod:`svmpress.methods`). Where few rows are held out, the loss is the mean over several
+    splits: on one of them a size would be partly luck. The size that is found is then made from the source on all rows,
+    and grown as long as even so it loses more than allowed.
     """
     rows = problem.rows if problem.rows is not None else problem.source.expansion.vectors
     problem = replace(problem, rows=rows)
     few = split_rows(rows.shape[0], problem.seed)[1].size < _ENOUGH
-    trials = [_Trial.of(problem, problem.seed + 1000 * i) for i in range(_SPLITS if few else 1)]
-    reference = fmean(trial.reference for trial in trials)
+    trials = [_Trial(Experiment.of(problem, problem.seed + 1000 * i), {}) for i in range(_SPLITS if few else 1)]
+    reference = fmean(trial.experiment.reference.mean for trial in trials)
     curve: dict[int, SizePoint] = {}
 
     def judged(m: int, outcomes: Iterable[Outcome]) -> SizePoint:
@@ -74,13 +60,15 @@ def search_size(problem: Problem, way: Method, max_drop: float) -> tuple[Outcome
 
     def good(m: int) -> bool:
         for trial in trials:
-            trial.found[m] = _run(way, trial.part, m, trial.found)
+            trial.found[m] = _run(way, trial.experiment.problem, m, trial.found)
         curve[m] = judged(m, [trial.found[m] for trial in trials])
         return curve[m].drop <= max_drop
 
     n, low, m = problem.source.n_vectors, 0, 2
     while m < n and not good(m):
         low, m = m, 2 * m
+        if time.perf_counter() > problem.deadline:
+            return None, tuple(curve[k] for k in sorted(curve))
     m = _bisect(low, m, good) if m < n else m
     best = None
     while best is None and m < n:

@@ -1,28 +1,35 @@
 """Ways to compress: the default, the paper's, reduced sets."""
 
-from svmpress.methods.auto import Auto, Finish, Scene, Setting
-from svmpress.methods.base import Layout, Method, Outcome, Problem, Progress, share
-from svmpress.methods.holdout import Judge, split_rows
+from svmpress.methods.auto import CANDIDATES, Auto, Candidate, Effort, FitTask, Margins, Recipe, Target, Work
+from svmpress.methods.base import Decision, Layout, Method, Outcome, Problem, Progress, share
+from svmpress.methods.experiment import Experiment
+from svmpress.methods.holdout import Holdout, Score, split_rows
 from svmpress.methods.paper import LarsSVM, Paper
 from svmpress.methods.reduced_set import ReducedSet, RkhsDistance
-from svmpress.methods.surrogate import trusting_labels
 
 __all__ = [
+    "CANDIDATES",
     "Auto",
-    "Finish",
-    "Judge",
+    "Candidate",
+    "Decision",
+    "Effort",
+    "Experiment",
+    "FitTask",
+    "Holdout",
     "LarsSVM",
     "Layout",
+    "Margins",
     "Method",
     "Outcome",
     "Paper",
     "Problem",
     "Progress",
+    "Recipe",
     "ReducedSet",
     "RkhsDistance",
-    "Scene",
-    "Setting",
+    "Score",
+    "Target",
+    "Work",
     "share",
     "split_rows",
-    "trusting_labels",
 ]

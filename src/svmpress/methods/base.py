@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.decoders import Decoder
+from svmpress.decoders import Decoder, class_pairs
 from svmpress.model import KernelExpansion, KernelModel
 from svmpress.numerics import Backend, Floats, Rows, TracePoint, arrays
 from svmpress.select import SelectionPath
 
 Layout = Literal["shared", "libsvm"]
 Progress = Callable[[str, int, int], None]
-"""Called with (stage, done, total)."""
+"""Called with (stage, done, total); a total of 0 is one that is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,8 @@ class Problem:
         Working memory.
     progress : callable
         Called with (stage, done, total).
+    deadline : float
+        On the clock of ``time.perf_counter``: no further step begins after it, and the best so far is the outcome.
     """
 
     source: KernelModel
@@ -52,6 +55,7 @@ class Problem:
     seed: int
     max_bytes: int
     progress: Progress
+    deadline: float = inf
 
     def stage(self, name: str) -> Callable[[int, int], None]:
         """Return a progress callback for one stage."""
@@ -68,6 +72,44 @@ class Problem:
         return arrays.to_numpy(values).astype(np.float64, copy=False)
 
 
+@dataclass(frozen=True)
+class Decision:
+    """One decision of a method: a change that was tried, and what came of it.
+
+    Parameters
+    ----------
+    candidate : str
+        What proposed the change.
+    change : str
+        The recipe with the change, in words.
+    before, after : float
+        Scores on held-out rows without and with it, for the same work.
+    standard_error : float
+        Of their difference.
+    steps : int
+        Steps of descent that it was given.
+    seconds : float
+    adopted : bool
+    """
+
+    candidate: str
+    change: str
+    before: float
+    after: float
+    standard_error: float
+    steps: int
+    seconds: float
+    adopted: bool
+
+    def __str__(self) -> str:
+        verdict = "adopted" if self.adopted else "not adopted"
+        gain = self.after - self.before
+        return (
+            f"{self.candidate}: {self.change} {verdict} ({self.before:.4f} -> {self.after:.4f}, "
+            f"{gain:+.4f} ± {self.standard_error:.4f}, {self.steps} steps)"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a method found.
@@ -81,18 +123,24 @@ class Outcome:
         Whether decision values are like the source's, so that what was calibrated on those still holds.
     status : str
         Empty, or why there are fewer vectors than asked for.
+    stopped : bool
+        Whether the deadline came before the work was done.
     path, trace : mappings
         Selections and traces of refinement, by stage.
+    decisions : tuple of Decision
+        What was tried, and adopted or not.
     notes : tuple of str
-        What was decided and why, for :meth:`Compression.summary`.
+        What else a person should know.
     """
 
     expansion: KernelExpansion
     decoder: Decoder | None = None
     copies: bool = True
     status: str = ""
+    stopped: bool = False
     path: Mapping[str, SelectionPath] = field(default_factory=dict)
     trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -101,6 +149,15 @@ class Method(Protocol):
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of at most ``m`` vectors; ``smaller`` is one of fewer, to start from if it helps."""
+
+
+def vector_classes(source: KernelExpansion, n_classes: int) -> NDArray[np.intp]:
+    """Return the class that each vector of an expansion for pairs of classes belongs to, (m,)."""
+    used = np.zeros((source.n_vectors, n_classes))
+    for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
+        used[:, i] += np.maximum(source.coef[:, p], 0)
+        used[:, j] += np.maximum(-source.coef[:, p], 0)
+    return used.argmax(axis=1)
 
 
 def share(m: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -3,8 +3,8 @@
 The coefficients of a trained SVM carry the labels of its support vectors: those of class c are positive in the machines
 of pairs that have c first, negative where it is second, and zero elsewhere. So a model alone has labelled rows. They
 are not the data, though: rows that the source is sure of are no support vectors, and a compact class of thousands may
-have a handful. What such labels recommend is therefore checked *between* the support vectors of each class, where rows
-must be expected that the source is sure of (:func:`between`).
+have a handful. What such labels recommend is therefore checked halfway *between* the support vectors of each class,
+where rows must be expected that the source is sure of (:func:`midpoints`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.decoders import PairDAG, PairVote, Sign, class_pairs
-from svmpress.methods.auto.scene import positions
-from svmpress.methods.base import Problem
+from svmpress.decoders import PairDAG, PairVote, Sign
+from svmpress.methods.base import Problem, vector_classes
 from svmpress.methods.surrogate import ALIKE, is_balanced
-from svmpress.model import KernelExpansion
 from svmpress.numerics import Rows, arrays
 from svmpress.objectives import sides_of
 
@@ -24,16 +22,7 @@ _EACH, _MOST = 100, 10_000
 """Points between support vectors of one class; and of all of them, where there are many."""
 
 
-def owners(source: KernelExpansion, n_classes: int) -> NDArray[np.intp]:
-    """Return the class that each vector of an expansion for pairs of classes belongs to, (m,)."""
-    used = np.zeros((source.n_vectors, n_classes))
-    for p, (i, j) in enumerate(class_pairs(n_classes)):  # coefficients > 0 belong to the first class of a pair
-        used[:, i] += np.maximum(source.coef[:, p], 0)
-        used[:, j] += np.maximum(-source.coef[:, p], 0)
-    return used.argmax(axis=1)
-
-
-def told_labels(problem: Problem) -> NDArray[np.intp] | None:
+def inferred_labels(problem: Problem) -> NDArray[np.intp] | None:
     """Return the labels of the source's vectors, (m,), as positions in its classes; None if its coefficients tell none.
 
     They do if the source is a classifier of two classes or of pairs whose coefficients are as training leaves them (the
@@ -48,15 +37,15 @@ def told_labels(problem: Problem) -> NDArray[np.intp] | None:
     if isinstance(decoder, Sign):
         labels = (coef[:, 0] > 0).astype(np.intp)
     else:
-        labels = owners(source.expansion, decoder.n_classes)
+        labels = vector_classes(source.expansion, decoder.n_classes)
         sides = sides_of(labels, decoder.n_classes, pairwise=True)
         if (coef * sides < 0).any() or coef[sides == 0].any():
             return None
-    answers = positions(decoder, problem.values(source.expansion.vectors))
+    answers = decoder.positions(problem.values(source.expansion.vectors))
     return labels if np.mean(answers == labels) >= ALIKE else None
 
 
-def between(rows: Rows, labels: NDArray[np.intp], seed: int) -> tuple[Rows, NDArray[np.intp]]:
+def midpoints(rows: Rows, labels: NDArray[np.intp], seed: int) -> tuple[Rows, NDArray[np.intp]]:
     """Return points halfway between two rows of a class, (k, d), and their classes, (k,): as many of each.
 
     Parameters
@@ -68,7 +57,7 @@ def between(rows: Rows, labels: NDArray[np.intp], seed: int) -> tuple[Rows, NDAr
 
     Examples
     --------
-    >>> points, classes = between(np.array([[0.0], [2.0], [9.0]]), np.array([0, 0, 1]), 0)
+    >>> points, classes = midpoints(np.array([[0.0], [2.0], [9.0]]), np.array([0, 0, 1]), 0)
     >>> sorted(set(points[classes == 0].ravel().tolist())), set(points[classes == 1].ravel().tolist())
     ([1.0], {9.0})
     """

@@ -1,14 +1,14 @@
-"""A rehearsal: the source trained again without the rows that judge.
+"""A surrogate: an SVM like the source, trained without the held-out rows.
 
 Choices are made on held-out rows, but rows that the source was trained on are not held out from *it*: its decision
 values near them already carry their labels, so a closer copy of the source looks better there than it is on new rows.
-Where y is given, the choices are therefore rehearsed: an SVM with the source's kernel and C is trained on the other
-rows alone, *it* is compressed, and the held-out rows judge that. What wins is then done to the source itself.
+Where y is given, an SVM with the source's kernel and C is therefore trained on other rows alone, choices are made by
+compressing *it*, and what wins is then done to the source itself.
 
 C need not be known. A coefficient of a C-SVM is at most C, and if none reaches it, any C at least as large as the
 largest gives the same machine; so the largest coefficient of the source is a C that would have made it. Nor need the
 tube of a support vector regression: the rows outside it are its support vectors, so it is as wide as the share of these
-among the rows says. Its coefficients add up to zero; a regressor whose do not is another, and is not rehearsed.
+among the rows says. Its coefficients add up to zero; a regressor whose do not is another, and has no surrogate.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from svmpress.decoders import Identity, PairDAG, PairVote, Sign
 from svmpress.formats import from_estimator
 from svmpress.kernels import Kernel
 from svmpress.methods.base import Problem
-from svmpress.methods.holdout import Judge
+from svmpress.methods.holdout import Holdout
 from svmpress.model import KernelModel
 from svmpress.numerics import Floats, Rows, arrays
 
-_MANY_ROWS, _PART, _MOST_ROWS = 15_000, 3, 30_000
-"""Rows that a rehearsal is content with, unless they are less than one in so many, and the most it may have: training
-grows with the square of their number."""
+_ENOUGH_ROWS, _MOST_ROWS = 2_000, 15_000
+"""Rows that a surrogate is trained on: half of those that are given, within these bounds. Training grows with the
+square of their number."""
 ALIKE = 0.9
 """How much of what a source answers must be so if labels are to stand for it."""
 _ROUNDING = 1e-3
@@ -43,35 +43,36 @@ forever."""
 _KERNELS = ("rbf", "poly", "sigmoid", "linear")
 
 
-def rehearsal(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
-    """Return the problem of compressing an SVM like the source, trained on these rows alone; None where it cannot be.
+def training_rows(rows: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
+    """Return the rows that a surrogate is trained on, of those that it may be trained on."""
+    most = int(np.clip(len(rows) // 2, _ENOUGH_ROWS, _MOST_ROWS))
+    return rows if len(rows) <= most else np.sort(np.random.default_rng(seed).permutation(rows)[:most])
+
+
+def surrogate_of(problem: Problem, rows: NDArray[np.intp]) -> Problem | None:
+    """Return the problem of compressing an SVM like the source, trained on these rows; None where it cannot be.
 
     Parameters
     ----------
     problem : Problem
         With rows.
     rows : (k,)
-        Positions of the rows to train on, of which 15,000 are used, or a third if that is more, up to 30,000.
+        Positions of the rows to train on.
 
     Returns
     -------
     Problem or None
         None for one-class models, without y, for kernels that scikit-learn's SVMs do not have, and if a class is
-        missing from the rows. Of regressors, None where y would not be fitted anyway: if they are no SVMs or their
-        kernel is not positive definite, if there are more than twice as many rows, or if training takes too long.
+        missing from the rows. Of regressors, None if they are no SVMs, if their kernel is not positive definite, or if
+        training takes too long.
     """
     source = problem.source
     kernel = _sklearn_kernel(source.kernel)
     if problem.y is None or problem.rows is None or kernel is None:
         return None
-    given = len(rows)
-    most = max(_MANY_ROWS, min(given // _PART, _MOST_ROWS))
-    if len(rows) > most:
-        rows = np.sort(np.random.default_rng(problem.seed).permutation(rows)[:most])
     X, y = arrays.take(problem.rows, rows), problem.y[rows]
     if isinstance(source.decoder, Identity):
-        useful = _is_svr(source) and source.kernel.definite and 2 * len(rows) >= given
-        model = _regressor(problem, kernel, X, y) if useful else None
+        model = _regressor(problem, kernel, X, y) if _is_svr(source) and source.kernel.definite else None
     elif isinstance(source.decoder, Sign | PairVote | PairDAG) and source.task == "classification":
         model = _classifier(source, kernel, X, y)
     else:
@@ -144,20 +145,13 @@ def _sklearn_kernel(kernel: Kernel) -> dict[str, object] | None:
     return {"kernel": kernel.name, **kernel.params, **whole}
 
 
-def trusting_labels(problem: Problem, rows: NDArray[np.intp]) -> tuple[Problem, Problem | None]:
-    """Return the problem and its rehearsal on these rows; without y and rehearsal where the source does not follow y.
+def follows_labels(problem: Problem, surrogate: Problem) -> bool:
+    """Return whether the source answers as an SVM that was trained on y: nine rows in ten, or by so much R².
 
     An SVM trained with weights of classes or rows does not answer as its labels suggest, nor does one of other values
     than those of y, of their logarithms, say. Labels must not judge it then: what it answers counts.
     """
-    rehearsed = rehearsal(problem, rows)
-    if rehearsed is None or _alike(problem, rehearsed):
-        return problem, rehearsed
-    return replace(problem, y=None), None
-
-
-def _alike(problem: Problem, rehearsed: Problem) -> bool:
-    """Return whether a rehearsal answers its own rows as the source does: nine times out of ten, or by so much R²."""
-    assert rehearsed.rows is not None
-    judge = Judge(replace(problem, rows=rehearsed.rows, y=None), np.arange(rehearsed.rows.shape[0]))
-    return judge.verdict(rehearsed.values(rehearsed.rows)).score >= ALIKE
+    assert surrogate.rows is not None
+    rows = np.arange(surrogate.rows.shape[0])
+    holdout = Holdout(replace(problem, rows=surrogate.rows, y=None), rows)
+    return holdout.score_values(surrogate.values(surrogate.rows)).mean >= ALIKE

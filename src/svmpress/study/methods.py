@@ -155,7 +155,7 @@ class _Machines:
 
 @dataclass(frozen=True)
 class LarsPath:
-    """LARS-SVM as :class:`svmpress.paper.LarsSVM` makes it, with all sizes read off one path for each machine."""
+    """LARS-SVM as :class:`svmpress.methods.LarsSVM` makes it, with all sizes read off one path for each machine."""
 
     name: str = "lars-svm"
     label: str = "LARS-SVM"

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from svmpress.compression import DEFAULT_MEMORY, Compression, compress
 from svmpress.errors import InputError
 from svmpress.formats import as_model
-from svmpress.methods import Layout, Method, Problem, Progress, Scene
+from svmpress.methods import FitTask, Layout, Method, Problem, Progress, Work
 from svmpress.model import KernelModel
 from svmpress.numerics import Backend, Rows, arrays
 from svmpress.training import sample_rows
@@ -164,7 +164,7 @@ class Side:
     def grown(self, m: int) -> tuple[KernelModel, float]:
         """Return the model of m vectors, grown from the next smaller one, and its score."""
         smaller = max((k for k in self._moved if k < m), default=0)
-        fits = _BRIEF.fits(self._scene, m, self._moved.get(smaller))
+        fits = _BRIEF.fits(replace(self._task, m=m), self._moved.get(smaller))
         self._moved[len(fits[0].vectors)] = fits[0].vectors
         models = [replace(self.source, expansion=expansion_of(fit), probability={}) for fit in fits]
         scores = [self.score(model) for model in models]
@@ -172,7 +172,7 @@ class Side:
         return models[best], scores[best]
 
     @cached_property
-    def _scene(self) -> Scene:
+    def _task(self) -> FitTask:
         X = arrays.take(self.bench.X, self.rows)
         X = X if self.source.scaling is None else self.source.scaling(X)
         y = None
@@ -180,7 +180,8 @@ class Side:
             y = np.searchsorted(self.source.classes_, self.bench.y[self.rows])
         silent: Progress = lambda stage, done, total: None  # noqa: E731
         backend = Backend.of("cpu")
-        return Scene.of(Problem(self.source, X, y, "shared", backend, self.bench.seed, DEFAULT_MEMORY, silent))
+        problem = Problem(self.source, X, y, "shared", backend, self.bench.seed, DEFAULT_MEMORY, silent)
+        return FitTask(problem, 1, Work(0.0))
 
 
 def mean_point(models: Sequence[KernelModel], scores: Sequence[float]) -> Point:

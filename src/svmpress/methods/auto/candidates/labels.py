@@ -1,0 +1,35 @@
+"""Labels as targets instead of the source's values.
+
+They do not repeat the errors of the source, and one output a class does instead of one a pair. But labels are noisy,
+and no function of the rows: the norm says how closely they may be followed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from svmpress.methods.auto.recipe import Recipe, Target
+from svmpress.methods.auto.task import FitTask
+
+NORMS = (1.0, 0.3, 0.1, 0.03, 0.01)
+"""Weights of the norm, the strongest first, which is the safest; that of an SVM is 1 / 2C."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels, with several weights of the norm."""
+
+    name: str = "labels"
+
+    def applies(self, task: FitTask) -> bool:
+        """Return whether there are labels, of every class, and a norm to hold them back."""
+        y = task.problem.y
+        if y is None or not task.problem.source.kernel.definite:
+            return False
+        return task.is_regression or len(np.unique(y)) == task.n_classes
+
+    def propose(self, recipe: Recipe, task: FitTask) -> list[Recipe]:
+        """Return labels with each weight."""
+        return [replace(recipe, target=Target.LABELS, norm=norm) for norm in NORMS]
