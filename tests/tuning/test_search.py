@@ -758,7 +758,9 @@ def test_optuna_keeps_its_voice(rings):
 def test_the_code_of_the_pages_runs(page, rings, tmp_path, monkeypatch):
     text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
     (code,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    monkeypatch.setitem(svmpress.compression.METHODS, "auto", lambda effort: Brief())  # the page does not depend on how it compresses
+    monkeypatch.setitem(
+        svmpress.compression.METHODS, "auto", lambda effort: Brief()
+    )  # the page does not depend on how it compresses
     monkeypatch.chdir(tmp_path)
     namespace = {"svmpress": svmpress, "X": rings[0], "y": rings[1]}
     exec(compile(code.replace("0.97", "0.9"), page, "exec"), namespace)
