@@ -23,9 +23,9 @@ it costs nothing.) The few candidates that promise most are then solved for exac
 Kernel columns are what costs, so the candidates are a pool that is kept from step to step: the winner and those that
 promise least make room for a few fresh random rows. 59 of them hold one of the best twentieth with a chance of 95 %.
 
-**Re-optimisation.** All coefficients and intercepts together, by Newton's method (:mod:`svmpress.select.hinge`) from where
-they are: whenever the basis has grown by a tenth since the last time, which is every step while it is small, and for
-every size that is read, beside the path. Both parts can only lower the objective, so it falls with every vector.
+**Re-optimisation.** All coefficients and intercepts together, by Newton's method (:mod:`svmpress.select.hinge`) from
+where they are: whenever the basis has grown by a tenth since the last time, which is every step while it is small, and
+for every size that is read, beside the path. Both parts can only lower the objective, so it falls with every vector.
 
 Memory: the pool and its reserve (n, 109), outputs and residuals (n, M), and what Newton's method is allowed. One path
 serves all sizes. On one core a pair of MNIST's digits (12,000 rows) takes 8 seconds for 58 vectors.
