@@ -1,8 +1,6 @@
-"""Files that appear whole or not at all, and journals that survive a kill."""
+"""Files and folders that appear whole or not at all, and what names them."""
 
 from svmpress.storage.files import PathLike, replacing
+from svmpress.storage.folders import replacing_folder
 
-__all__ = [
-    "PathLike",
-    "replacing",
-]
+__all__ = ["PathLike", "replacing", "replacing_folder"]
