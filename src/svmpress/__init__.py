@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # for those who check types and complete names
     from svmpress.compression import Budget, Compression, Status, compress
     from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
-    from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError
+    from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError, SvmpressWarning
     from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
     from svmpress.formats import from_estimator, load, save, to_estimator
     from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "compression": ["Budget", "Compression", "Status", "compress"],
     "decoders": ["Argmax", "Identity", "PairDAG", "PairVote", "Sign"],
-    "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError"],
+    "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError", "SvmpressWarning"],
     "estimators": ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"],
     "formats": ["from_estimator", "load", "save", "to_estimator"],
     "kernels": ["RBF", "ChiSquared", "Laplacian", "Linear", "Polynomial", "Sigmoid"],
@@ -65,6 +65,7 @@ __all__ = [
     "Sign",
     "Status",
     "SvmpressError",
+    "SvmpressWarning",
     "compress",
     "draw_front",
     "from_estimator",

@@ -1,4 +1,4 @@
-"""The errors that svmpress raises on purpose, each written for the person who will read it.
+"""The errors that svmpress raises on purpose, and its warnings, each written for the person who will read it.
 
 Whatever derives from :class:`SvmpressError` is a sentence about the caller's input; the command line prints
 it and exits with code 2. Any other exception is a defect of svmpress.
@@ -32,3 +32,7 @@ class MissingExtraError(SvmpressError, ImportError):
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs {package}: pip install 'svmpress[{extra}]'")
+
+
+class SvmpressWarning(UserWarning):
+    """A result that does not do what was asked, or input that was not used as given."""

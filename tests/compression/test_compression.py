@@ -258,17 +258,22 @@ def test_a_method_of_ones_own_sees_the_problem_and_its_outcome_is_told(svc, rows
     X, y, *_ = rows
 
     class First:
-        """The first m support vectors, or fewer."""
+        """Support vectors with large coefficients: all but one of those that are asked for."""
 
         def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
-            f, k = problem.source.expansion, m - 1
+            f = problem.source.expansion
+            kept = np.argsort(-np.abs(f.coef[:, 0]), kind="stable")[: m - 1]
             self.problem = problem
             return Outcome(
-                KernelExpansion(f.kernel, f.vectors[:k], f.coef[:k], f.intercept), status="mine", notes=("a note",)
+                KernelExpansion(f.kernel, f.vectors[kept], f.coef[kept], f.intercept),
+                status="mine",
+                notes=("a note",),
             )
 
     way = First()
-    result = svmpress.compress(svc, X, np.where(y == 1, 1.0, 0.0), method=way, vectors=7, random_state=5)
+    result = svmpress.compress(
+        svc, X, np.where(y == 1, 1.0, 0.0), method=way, vectors=svc.support_.size - 1, random_state=5
+    )
     np.testing.assert_array_equal(way.problem.rows, X)
     np.testing.assert_array_equal(way.problem.y, y)
     assert way.problem.seed == 5

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import warnings
+from dataclasses import asdict
 from typing import Any
 
 from svmpress.cli.common import (
@@ -112,13 +114,15 @@ def run(args: argparse.Namespace) -> Report:
     """Compress, save, and say what came out."""
     from svmpress import formats
     from svmpress.compression import compress
+    from svmpress.errors import SvmpressWarning
 
     form = destination(args.output, args.format, args.model, args.data)
     source = formats.load(args.model)
     if args.dag:
         source = _as_dag(source)
     refuse_obstacles(source, args.output, form)
-    with bars(args) as progress:
+    with bars(args) as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SvmpressWarning)  # the result has them, too
         source, X, y = _rows(args, source, progress)
         result = compress(
             source,
@@ -138,6 +142,8 @@ def run(args: argparse.Namespace) -> Report:
             progress=progress,
         )
     formats.save(result.model, args.output, form)
+    for warning in result.warnings:
+        remark(args, f"warning: {warning}")
     note = copies_remark(result.model, form)
     if note:
         remark(args, f"note: {note}")
@@ -145,6 +151,8 @@ def run(args: argparse.Namespace) -> Report:
         "output": args.output,
         "status": result.status.name.lower(),
         "message": result.message,
+        "warnings": list(result.warnings),
+        "expected": None if result.expected is None else asdict(result.expected),
         "vectors": result.model.n_vectors,
         "vectors_before": source.n_vectors,
         "outputs": result.model.n_outputs,

@@ -9,6 +9,7 @@ the work, and says what happened.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -19,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.compression.budget import Budget
+from svmpress.compression.expectation import Expectation, doubts, expect, growth
+from svmpress.compression.rows import checked_apart, heeded
 from svmpress.compression.sizing import SizePoint, search_size
 from svmpress.decoders import positions_of
-from svmpress.errors import InputError
+from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
 from svmpress.methods import Auto, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
 from svmpress.model import KernelModel, expansion_bytes
@@ -39,6 +42,7 @@ class Status(Enum):
     """How a compression ended; the value is the message for people."""
 
     COMPRESSED = "compressed to the budget"
+    DOUBTFUL = "compressed to the budget, but the small model does not answer as its source does"
     UNCHANGED = "the budget allows as many vectors as the source has, so the source is returned unchanged"
     STOPPED = "the time limit was reached, and this is the best so far"
     FEWER = "fewer vectors than the budget allows were enough or available"
@@ -64,6 +68,10 @@ class Compression:
     status : Status
     detail : str
         More about the status; may be empty.
+    expected : Expectation, optional
+        How the small model answers, measured beside its source; None if that is returned unchanged.
+    warnings : tuple of str
+        What a person must know before using the model.
     path : mapping of str to SelectionPath
         Selections, by stage.
     trace : mapping of str to tuple of TracePoint
@@ -83,6 +91,8 @@ class Compression:
     budget: Budget
     status: Status
     detail: str = ""
+    expected: Expectation | None = None
+    warnings: tuple[str, ...] = ()
     path: Mapping[str, SelectionPath] = field(default_factory=dict)
     trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
     curve: tuple[SizePoint, ...] = ()
@@ -101,6 +111,8 @@ class Compression:
         share = after.n_vectors / max(1, before.n_vectors)
         lines = [
             f"{self.message}.",
+            *(f"warning: {warning}" for warning in self.warnings),
+            *([] if self.expected is None else self.expected.lines()),
             f"vectors          {before.n_vectors:>12,} -> {after.n_vectors:,} ({share:.2%})",
             f"outputs          {before.n_outputs:>12,} -> {after.n_outputs:,}",
             f"bytes            {expansion_bytes(before):>12,} -> {expansion_bytes(after):,}",
@@ -195,10 +207,15 @@ def compress(
         progress=progress or (lambda stage, done, total: None),
         deadline=_deadline(max_seconds, start),
     )
+    problem, unused = heeded(problem)
+    fitted, check = checked_apart(problem)
     if budget.max_drop is not None:
-        result = _within_drop(problem, way, budget)
+        result = _within_drop(fitted, way, budget)
     else:
-        result = _to_size(problem, way, budget, budget.size(source))
+        result = _to_size(fitted, way, budget, budget.size(source))
+    result = _judged(result, problem, check, unused)
+    for warning in result.warnings:
+        warnings.warn(warning, SvmpressWarning, stacklevel=2)
     return replace(result, timings={**result.timings, "total": time.perf_counter() - start})
 
 
@@ -304,6 +321,21 @@ def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Com
         decisions=outcome.decisions,
         notes=notes,
     )
+
+
+def _judged(
+    result: Compression, problem: Problem, check: NDArray[np.intp] | None, unused: tuple[str, ...]
+) -> Compression:
+    """Return the result with what to expect of it, and what to be warned of."""
+    source, model = result.source, result.model
+    if model is source:
+        return replace(result, warnings=unused)
+    expected = expect(problem, check, model)
+    doubtful = doubts(expected, source, model)
+    status = result.status
+    if status in (Status.COMPRESSED, Status.FEWER) and (doubtful or (problem.rows is None and unused)):
+        status = Status.DOUBTFUL
+    return replace(result, status=status, expected=expected, warnings=(*unused, *doubtful, *growth(source, model)))
 
 
 def _within_drop(problem: Problem, way: Method, budget: Budget) -> Compression:

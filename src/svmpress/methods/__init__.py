@@ -2,6 +2,7 @@
 
 from svmpress.methods.auto import CANDIDATES, Auto, Candidate, Effort, FitTask, Margins, Recipe, Target, Work
 from svmpress.methods.base import Decision, Layout, Method, Outcome, Problem, Progress, share
+from svmpress.methods.data_free import inferred_labels
 from svmpress.methods.experiment import Experiment
 from svmpress.methods.holdout import Holdout, Score, split_rows
 from svmpress.methods.paper import LarsSVM, Paper
@@ -30,6 +31,7 @@ __all__ = [
     "Score",
     "Target",
     "Work",
+    "inferred_labels",
     "share",
     "split_rows",
 ]

@@ -25,7 +25,9 @@ _ENOUGH = 2500
 _MOST = 10_000
 
 
-def split_rows(n: int, seed: int, classes: NDArray[np.intp] | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def split_rows(
+    n: int, seed: int, classes: NDArray[np.intp] | None = None, held_out: int | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return positions of the rows to fit and of the rows that are held out; at least one of each.
 
     Parameters
@@ -34,6 +36,8 @@ def split_rows(n: int, seed: int, classes: NDArray[np.intp] | None = None) -> tu
     seed : int
     classes : (n,), optional
         Of each class the same share is held out; the only row of a class is not.
+    held_out : int, optional
+        How many rows; by default a fifth, and up to two fifths of few.
 
     Examples
     --------
@@ -43,7 +47,7 @@ def split_rows(n: int, seed: int, classes: NDArray[np.intp] | None = None) -> tu
     """
     if n < 2:
         raise InputError("at least two rows are needed to hold some out")
-    wanted = max(HELD_OUT * n, min(2 * HELD_OUT * n, _ENOUGH))
+    wanted = max(HELD_OUT * n, min(2 * HELD_OUT * n, _ENOUGH)) if held_out is None else held_out
     held = int(np.clip(round(wanted), 1, min(_MOST, n - 1)))
     order = np.random.default_rng(seed).permutation(n)
     if classes is not None:
@@ -135,6 +139,10 @@ class Holdout:
         spread = float(np.mean(np.sum((self._wanted - self._wanted.mean(axis=0)) ** 2, axis=1)))
         return Score(1.0 - np.sum((F - self._wanted) ** 2, axis=1) / max(spread, 1e-300))
 
+    def values(self, expansion: KernelExpansion) -> Floats:
+        """Return the decision values of an expansion at the rows, (k, M)."""
+        return np.asarray(expansion.decision_values(self.X, self._problem.max_bytes))
+
     def score(self, expansion: KernelExpansion, decoder: Decoder | None = None) -> Score:
         """Return how good an expansion answers the rows."""
-        return self.score_values(np.asarray(expansion.decision_values(self.X, self._problem.max_bytes)), decoder)
+        return self.score_values(self.values(expansion), decoder)

@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from svmpress.compression import DEFAULT_MEMORY, Compression, compress
-from svmpress.errors import InputError
+from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
 from svmpress.methods import FitTask, Layout, Method, Problem, Progress, Work
 from svmpress.model import KernelModel
@@ -120,9 +120,18 @@ class Workbench:
         """Return the real compression of a source to m vectors, on the rows that it was trained on."""
         y = None if self.y is None else self.y[rows]
         X = arrays.take(self.X, rows)
-        return compress(
-            source, X, y, vectors=m, method=self.method, layout=self.layout, random_state=self.seed, progress=progress
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SvmpressWarning)  # a trial that is too small is no news
+            return compress(
+                source,
+                X,
+                y,
+                vectors=m,
+                method=self.method,
+                layout=self.layout,
+                random_state=self.seed,
+                progress=progress,
+            )
 
 
 @dataclass(eq=False)
