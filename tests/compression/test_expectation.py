@@ -134,7 +134,7 @@ def test_dense_vectors_that_outgrow_sparse_ones_are_told():
 @pytest.mark.parametrize("units", [lambda X: X * 100, lambda X: X + 50, lambda X: X[:1] * 100])
 @pytest.mark.parametrize("kind", [SVC, SVR, OneClassSVM])
 def test_rows_in_other_units_are_not_used(moons, units, kind):
-    X, y, X_test, _, _ = moons
+    X, y, *_ = moons
     source = OneClassSVM(nu=0.1).fit(X[:500]) if kind is OneClassSVM else kind(gamma=1.0).fit(X[:500], y[:500])
     with pytest.warns(SvmpressWarning, match="rows are not used"):
         result = svmpress.compress(source, units(X), ratio=0.2, method=QUICK)
