@@ -36,7 +36,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     X, y = wave(2400, 0.2, rng)
     X_test, y_test = wave(4000, 0.0, rng)
-    svc = SVC(C=30, gamma=0.1).fit(X, y)
+    svc = SVC(C=30, gamma=0.3).fit(X, y)
     labels = np.sign(svc.dual_coef_[0])
     margins = labels * svc.decision_function(svc.support_vectors_)
     print(f"{svc.support_.size:,} support vectors: {np.mean(np.abs(svc.dual_coef_) == svc.C):.0%} violate the margin,")

@@ -47,6 +47,14 @@ def sparsened(X):
     return sparse.csr_array(np.where(np.abs(X) < 0.3, 0.0, X))
 
 
+def summed(model, X):
+    """The largest sum of absolute terms of a decision value: what rounding is relative to, where terms cancel."""
+    f = model.expansion
+    X = X if model.scaling is None else model.scaling(X)
+    K = np.abs(np.asarray(f.kernel.gram(X, f.vectors)))
+    return float((K @ np.abs(np.asarray(f.coef)) + np.abs(np.asarray(f.intercept))).max()) + 1e-300
+
+
 def assert_same_answers(model, estimator, X):
     """The answers of both on X, exactly for labels and to rounding for numbers."""
     values = [("predict", model.predict(X), estimator.predict(X))]
@@ -55,7 +63,7 @@ def assert_same_answers(model, estimator, X):
     for name, ours, theirs in values:
         assert ours.shape == theirs.shape, name
         if ours.dtype.kind == "f":
-            scale = np.abs(theirs).max() + 1e-300
+            scale = summed(model, X)
             np.testing.assert_allclose(ours / scale, theirs / scale, rtol=0, atol=1e-11, err_msg=name)
         else:
             np.testing.assert_array_equal(ours, theirs, err_msg=name)

@@ -103,7 +103,9 @@ class Backend:
         """Copy or move ``a`` here, as floating point ``dtype``; CSR rows stay CSR on the host."""
         if is_csr(a):
             return a.astype(dtype, copy=False)
-        return self.xp.asarray(to_numpy(a).astype(dtype, copy=False), device=self.device)
+        host = to_numpy(a).astype(dtype, copy=False)
+        lends = self.is_numpy or host.flags.writeable  # other libraries take no memory that must not be written to
+        return self.xp.asarray(host if lends else host.copy(), device=self.device)
 
     def rows(self, X: Rows, max_bytes: int) -> Rows:
         """Copy or move rows here; elsewhere than in NumPy, CSR rows become dense if ``max_bytes`` are enough for that.
