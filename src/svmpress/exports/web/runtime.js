@@ -28,7 +28,7 @@ const dot = (a, from, b, start, length) => {
   return sum;
 };
 
-// k = phi(scale (t - norm) + shift), where t is a sum over features that starts at offset[j], and norm is |x|²/2 for
+// k = phi(scale (t - norm) + shift), where t is a sum over features that starts at offset[j], and norm is |x|^2/2 for
 // RBF and 0 for others.
 const planKernel = (header, numbers) => {
   const { name, gamma = 1, coef0 = 0, degree = 1 } = header.kernel;
@@ -193,7 +193,7 @@ const refuse = (i, k, value) => {
   throw new RangeError(`row ${i}, feature ${k} is ${shown}; a feature is a finite number, within single precision`);
 };
 
-// Reads row i into x at `to`, scaled and centred, and returns |x|²/2.
+// Reads row i into x at `to`, scaled and centred, and returns |x|^2/2.
 const readerOf = (header, numbers) => {
   const { features: d } = header;
   const shift = numbers.shift ?? new Float64Array(d);
@@ -282,7 +282,7 @@ const pairProbability = (value, A, B) => {
   return Math.min(Math.max(p, 1e-7), 1 - 1e-7);
 };
 
-// Wu, Lin and Weng (2004), second approach: minimise sum (r_ji p_i - r_ij p_j)² over probabilities p.
+// Wu, Lin and Weng (2004), second approach: minimise sum (r_ji p_i - r_ij p_j)^2 over probabilities p.
 const couple = (K, r) => {
   const Q = Array.from({ length: K }, (_, t) => {
     const row = Float64Array.from({ length: K }, (_, j) => (j === t ? 0 : -r[j][t] * r[t][j]));
