@@ -1,18 +1,18 @@
 """How fast a web model is: in WebAssembly and in plain JavaScript, beside onnxruntime-web, in node.
 
-    python benchmarks/exports_web.py --data DIR      measure, append a record, print the table
-    python benchmarks/exports_web.py --table         print the table of the last record again
+    python benchmarks/exports_web.py --data DIR      measure, append a record, put the table into docs/exports.md
+    python benchmarks/exports_web.py --table         the same with the last record, without measuring
 
 The model has 100 vectors of mnist. Its teacher is an RBF SVM of 4,000 of the 60,000 training rows: times do not depend
 on what the numbers are, and accuracy is not the subject here. Each contender runs in a process of its own, one thread,
-all in turn, ``--runs`` times; the best counts. ``batch`` is the time per row in calls with 1,000 rows, ``single`` that of
-a call with one row, ``start`` the time to load the model and answer for one row. Web models answer with labels;
+all in turn, ``--runs`` times; the best counts. ``batch`` is the time per row in calls with 1,000 rows, ``single`` that
+of a call with one row, ``start`` the time to load the model and answer for one row. Web models answer with labels;
 onnxruntime-web computes the 45 decision values in float32, by plain operators and with vectors centred as ours are, and
 leaves counting the votes to others. Labels of all 10,000 test rows are compared with those of the same model in the
 library.
 
-onnxruntime-web comes from npm into ``.cache/``, and its model is made with ``onnx``; without either it is named and left
-out.
+onnxruntime-web comes from npm into ``.cache/``, and its model is made with ``onnx``; without either it is named and
+left out.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ from svmpress.study.worker import revision
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "exports_web.jsonl"
 CACHE = ROOT / ".cache" / "exports_web"
+PAGE = ROOT / "docs" / "exports.md"
+BEGIN, END = "<!-- benchmarks/exports_web.py -->\n", "\n<!-- end -->"
 TIMER = Path(__file__).with_suffix(".mjs")
 TRAINED_ON, VECTORS = 4000, 100
 
@@ -206,12 +208,18 @@ def table(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def write_page(record: dict[str, Any]) -> None:
+    """Put the table of a record into the page."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}{table(record)}{END}{rest.split(END, 1)[1]}", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of mnist.npz; measures")
     parser.add_argument("--runs", type=int, default=5, help="processes for each contender (default: 5)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds in each process (default: 5)")
-    parser.add_argument("--table", action="store_true", help="print the table of the last record and measure nothing")
+    parser.add_argument("--table", action="store_true", help="write the table of the last record and measure nothing")
     args = parser.parse_args()
     if args.table == (args.data is not None):
         parser.error("say either --data DIR or --table")
@@ -219,7 +227,9 @@ def main() -> None:
         begun = time.perf_counter()
         journal.append(RECORDS, measure(args.data, args.runs, args.rounds))
         print(f"{time.perf_counter() - begun:.0f} s")
-    print(table(journal.read(RECORDS)[-1]))
+    record = journal.read(RECORDS)[-1]
+    write_page(record)
+    print(table(record))
 
 
 if __name__ == "__main__":

@@ -22,10 +22,12 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed here
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed here")
 
 
-def run_node(script: Path, *arguments: object) -> str:
-    """Return what a script prints."""
+def run_node(script: Path, *arguments: object, cwd: Path | None = None) -> str:
+    """Return what a script prints; ``cwd`` is where it runs."""
     assert NODE is not None
-    run = subprocess.run([NODE, script, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+    run = subprocess.run(
+        [NODE, script, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False, cwd=cwd
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout
 
