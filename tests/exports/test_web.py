@@ -71,7 +71,7 @@ DECODERS = {
 def assert_same_answers(model, X, found, assert_close, dtype="float32"):
     """Compare values to rounding; labels must follow from those values, and be the library's, rounding aside."""
     expected = model.decision_values(X)
-    assert_close(found.values.reshape(expected.shape), expected, dtype=dtype)
+    assert_close(found.values.reshape(expected.shape), expected, dtype=dtype, ulps=1 / 64)
     values = found.values.reshape(expected.shape)
     labels, scores = model.decoder.labels(values), model.decoder.scores(values)
     assert_close(found.scores, scores, dtype=np.float64)
@@ -186,7 +186,7 @@ def test_exponential_in_units_of_the_last_place(ask):
     f = KernelExpansion(Laplacian(np.log(2)), np.zeros((1, 1)), np.ones((1, 1)), np.zeros(1))
     X = np.concatenate([np.linspace(0, 3, 30_001), np.linspace(3, 152, 30_001)]).astype("float32").astype(float)
     values = ask(KernelModel(f, Identity(), "regression"), X[:, None]).values[:, 0]
-    assert ulps(values, np.exp2(-X)).max() < 1.2
+    assert ulps(values, np.exp2(-X)).max() < 1.1
     assert values[-1] == 0
 
 
@@ -194,7 +194,7 @@ def test_hyperbolic_tangent_in_units_of_the_last_place(ask):
     f = KernelExpansion(Sigmoid(1.0, 0.0), np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
     X = np.concatenate([np.linspace(-12, 12, 30_001), np.logspace(-20, 1, 10_000)]).astype("float32").astype(float)
     values = ask(KernelModel(f, Identity(), "regression"), X[:, None]).values[:, 0]
-    assert ulps(values, np.tanh(X))[X != 0].max() < 4
+    assert ulps(values, np.tanh(X))[X != 0].max() < 3
     np.testing.assert_array_equal(np.abs(values) <= 1, True)
 
 
