@@ -44,7 +44,7 @@ def test_a_folder_in_json(model, tmp_path, capsys):
     code, out, _ = run(capsys, "m.svmpress", "--target", "web", "-o", "web/", "--json")
     facts = json.loads(out)
     assert (code, facts["target"], facts["vectors"]) == (0, "web", 3)
-    assert facts["files"] == {f"web/{p.name}": p.stat().st_size for p in (tmp_path / "web").iterdir()}
+    assert facts["files"] == {p.name: p.stat().st_size for p in (tmp_path / "web").iterdir()}
     assert (tmp_path / "web" / "model.js").read_text() == web_module(model)
 
 

@@ -196,7 +196,7 @@ BAD_ROWS = {
     "[[, 1]]": "row 0, feature 0 is undefined",
     "[['1', 2]]": 'row 0, feature 0 is "1"',
     "new BigInt64Array(2)": "row 0, feature 0 is 0",
-    "[[1e300, 2]]": "row 0, feature 0 is 1e+300; a feature is a finite number, within single precision",
+    "[[1e300, 2]]": "row 0, feature 0 is 1e+300; features are finite numbers that",
     "new DataView(new ArrayBuffer(16))": "this is object",
 }
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 
 from svmpress.cli.common import Report, format_bytes, refuse_same_file, table
 from svmpress.errors import InputError
@@ -24,7 +22,7 @@ def run(args: argparse.Namespace) -> Report:
     if found:
         raise InputError(f"cannot write {args.output} as JavaScript: {'; '.join(found)}")
     files = exports.export_web(model, args.output)
-    sizes = {os.fspath(file): file.stat().st_size for file in files}
+    sizes = {file.name: file.stat().st_size for file in files}
     facts = {"output": args.output, "target": "web", "vectors": model.n_vectors, "files": sizes}
-    rows = {Path(name).name: format_bytes(size) for name, size in sizes.items()}
+    rows = {name: format_bytes(size) for name, size in sizes.items()}
     return Report(facts, table({"written to": args.output, "target": "web", **rows}))

@@ -102,8 +102,7 @@ const phi = {
   poly: (s, degree) => s ** degree,
 };
 
-// t[j] = offset[j] + the sum over features of x and vector j. Four vectors at a time, whose sums do not wait for each
-// other; the last four may overlap those before.
+// t[j] = offset[j] + x.v_j. Four vectors at a time, whose sums do not wait for each other.
 const sumProducts = (x, V, d, m, offset, t) => {
   let j = 0;
   for (; j + 4 <= m; j += 4) {
@@ -190,7 +189,7 @@ const tableOf = (rows, d) => {
 
 const refuse = (i, k, value) => {
   const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
-  throw new RangeError(`row ${i}, feature ${k} is ${shown}; a feature is a finite number, within single precision`);
+  throw new RangeError(`row ${i}, feature ${k} is ${shown}; features are finite numbers that the model's precision can hold`);
 };
 
 // Reads row i into x at `to`, scaled and centred, and returns |x|^2/2.
