@@ -45,6 +45,10 @@ def test_files_and_table(tmp_path):
     assert digits.after.file_bytes == (tmp_path / "out" / "digits-small.model").stat().st_size
     assert (tmp_path / "out" / "figure2.png").read_bytes().startswith(b"\x89PNG")
     assert "figure2.svg" in result.text()
+    module, page = result.exports
+    for export, name in ((module, "model.js"), (page, "index.html")):
+        assert export.file_bytes == (tmp_path / "out" / "digits-web" / name).stat().st_size
+        assert f"{name}  {export.about}, {export.file_bytes / 1024:,.1f} KiB" in result.text()
     assert f"{digits.after.accuracy:.2%}" in result.text()
     assert {s.split(":")[0] for s in stages} == {"digits", "clusters", "Figure 2"}
 

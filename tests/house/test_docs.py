@@ -10,6 +10,7 @@ import contextlib
 import doctest
 import importlib
 import inspect
+import json
 import re
 import runpy
 import shlex
@@ -22,6 +23,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import browsers
 import test_candidates
 import test_format_conformance
 import test_imports
@@ -147,8 +149,37 @@ def test_the_code_of_the_method_page_runs(tmp_path):
         assert len(namespace["path"]) == 15
 
 
+def test_the_page_of_exports_runs(tmp_path, capsys):
+    def capture(arguments):
+        capsys.readouterr()
+        code = main(arguments)
+        return code, "".join(capsys.readouterr())
+
+    with ran(ROOT / "docs" / "exports.md", tmp_path, capture) as namespace:
+        small, T = namespace["small"], namespace["X_test"]
+        shown = {block.language: block.text for block in blocks(ROOT / "docs" / "exports.md")}
+        if browsers.NODE:
+            (tmp_path / "digit.mjs").write_text(shown["js"])
+            printed = browsers.run_node(tmp_path / "digit.mjs", cwd=tmp_path)
+            for line, pattern in zip(printed.splitlines(), shown["text"].splitlines(), strict=True):
+                assert re.fullmatch(_without_numbers(pattern), line)
+            assert json.loads(printed.splitlines()[0]) == small.predict(T[[0, 0]]).tolist()
+        if browsers.CHROMIUM:
+            (tmp_path / "page.html").write_text(shown["html"])
+            with browsers.serving(tmp_path) as address:
+                document = browsers.open_page(f"{address}/page.html")
+            assert browsers.text_of(document, "output") == str(small.predict(T[:1])[0])
+
+
 def test_every_page_with_code_is_run():
-    tried = {"README.md", "docs/add-a-kernel.md", "docs/add-a-format.md", "docs/add-a-candidate.md", "docs/method.md"}
+    tried = {
+        "README.md",
+        "docs/exports.md",
+        "docs/add-a-kernel.md",
+        "docs/add-a-format.md",
+        "docs/add-a-candidate.md",
+        "docs/method.md",
+    }
     assert {name_of(p) for p in PAGES if {"python", "pycon", "console"} & {b.language for b in blocks(p)}} == tried
 
 

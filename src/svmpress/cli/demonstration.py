@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import train_test_split
 
-from svmpress import formats, plots
+from svmpress import exports, formats, plots
 from svmpress.compression import compress
 from svmpress.errors import InputError, MissingExtraError
 from svmpress.model import KernelModel
@@ -68,10 +68,24 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Export:
+    """A compressed model as a program: what it is, the file to open, and the bytes of it alone."""
+
+    about: str
+    file: str
+    file_bytes: int
+
+    def text(self) -> str:
+        """Return a line for people."""
+        return f"{self.file}  {self.about}, {self.file_bytes / 1024:,.1f} KiB"
+
+
+@dataclass(frozen=True)
 class Demo:
     """What :func:`demo` did."""
 
     comparisons: tuple[Comparison, ...]
+    exports: tuple[Export, ...]
     figures: tuple[str, ...]
     note: str
     seconds: float
@@ -82,7 +96,7 @@ class Demo:
 
     def text(self) -> str:
         """Return everything for people."""
-        files = [c.file for c in self.comparisons] + list(self.figures)
+        files = [c.file for c in self.comparisons] + [e.text() for e in self.exports] + list(self.figures)
         parts = [c.text() for c in self.comparisons]
         parts.append("\n".join(["written:", *(f"  {f}" for f in files), *([self.note] if self.note else [])]))
         return "\n\n".join([*parts, f"{self.seconds:.0f} s in all"])
@@ -114,8 +128,9 @@ def demo(out: str | os.PathLike[str], *, figure: bool = True, progress: Progress
         _compare("digits", "handwritten digits, 10 classes", digits, 0.1, folder, progress),
         _compare("clusters", "overlapping clusters, 2 classes", clusters, 0.01, folder, progress),
     )
+    exported = _export(comparisons[0].file, folder)
     figures, note = _draw(folder, progress) if figure else ((), "")
-    return Demo(comparisons, figures, note, time.perf_counter() - start)
+    return Demo(comparisons, exported, figures, note, time.perf_counter() - start)
 
 
 def _compare(
@@ -153,6 +168,15 @@ def _measure(model: KernelModel, path: Path, X: NDArray[Any], y: NDArray[Any]) -
         model.predict(X)
         best = min(best, time.perf_counter() - start)
     return Measured(model.n_vectors, path.stat().st_size, accuracy, best / len(y))
+
+
+def _export(file: str, folder: Path) -> tuple[Export, ...]:
+    """Write the compressed digits as programs."""
+    module, _, page, _ = exports.export_web(file, folder / "digits-web")
+    return (
+        Export("the digits in JavaScript", str(module), module.stat().st_size),
+        Export("a page that tries it", str(page), page.stat().st_size),
+    )
 
 
 def _draw(folder: Path, progress: Progress | None) -> tuple[tuple[str, ...], str]:

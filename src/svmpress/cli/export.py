@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from svmpress.cli import export_web
 from svmpress.cli.common import (
     Report,
     add_command,
@@ -17,14 +18,21 @@ from svmpress.cli.common import (
     table,
 )
 
+TARGETS = {"web": export_web}
+"""Targets that are no model files, by name: a module with ``SUFFIXES`` and ``run(args)``."""
+
 _EPILOG = """\
 A LibSVM file holds no input scaling: it goes beside the model as FILE.range, for svm-scale -r.
 A LibSVM vector serves one class only, so a model of many classes that share their vectors needs copies;
 the command says how many before it writes.
+A file ending in .js or .mjs is a module of JavaScript for browsers and node; a folder (--target web) gets a page
+that tries it, too.
 
 examples:
   svmpress export small.svmpress -o small.model
   svmpress export big.model -o big.svmpress
+  svmpress export small.svmpress -o model.js
+  svmpress export small.svmpress --target web -o web/
 """
 
 
@@ -35,16 +43,30 @@ def add(commands: Any) -> None:
         "export",
         run,
         usage="MODEL -o FILE [options]",
-        help="Write a model in another format.",
+        help="Write a model in another format, or as a program.",
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
-    p.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write; the suffix names its format")
+    p.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="file to write, or folder; the suffix names its format"
+    )
+    p.add_argument(
+        "--target",
+        choices=("file", *TARGETS),
+        help="what to make: a model file, or a program for the web (default: by the suffix of the output)",
+    )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Convert a model file."""
+    """Convert a model file, or hand over to the module of its target."""
+    suffix = Path(args.output).suffix.lower()
+    meant = next((name for name, module in TARGETS.items() if suffix in module.SUFFIXES), "file")
+    target = args.target or (meant if args.format is None else "file")
+    return _to_file(args) if target == "file" else TARGETS[target].run(args)
+
+
+def _to_file(args: argparse.Namespace) -> Report:
     from svmpress import formats
 
     form = destination(args.output, args.format, args.model)

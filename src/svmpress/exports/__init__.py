@@ -1,0 +1,40 @@
+"""Models as programs: what leaves Python.
+
+    export_web(model, folder)       a module of JavaScript for browsers and node
+
+An export is no file format: nothing is read back. Each target is a package of its own below this one, with an
+``obstacles(model)`` that says what it cannot hold of a model, asked before anything is written; list it in
+:data:`TARGETS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from svmpress.errors import InputError
+from svmpress.exports import web
+from svmpress.exports.web import export_web, web_module, web_script
+from svmpress.model import KernelModel
+
+__all__ = ["TARGETS", "export_web", "obstacles", "web_module", "web_script"]
+
+TARGETS: dict[str, Callable[[KernelModel], list[str]]] = {"web": web.obstacles}
+"""Every target by name, and what says why it cannot hold a model."""
+
+
+def obstacles(model: KernelModel, target: str) -> list[str]:
+    """Return why a target cannot hold a model, a sentence each; empty when it can.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from svmpress.decoders import Sign
+    >>> from svmpress.kernels import RBF
+    >>> from svmpress.model import KernelExpansion
+    >>> f = KernelExpansion(RBF(1.0), np.zeros((1, 2)), np.ones((1, 1)), np.zeros(1))
+    >>> obstacles(KernelModel(f, Sign(np.array([1, "b"], dtype=object))), "web")
+    ['its class labels are of mixed types, number and string: make them all text or all numbers']
+    """
+    if target not in TARGETS:
+        raise InputError(f"unknown target {target!r}; svmpress exports to {', '.join(TARGETS)}")
+    return TARGETS[target](model)
