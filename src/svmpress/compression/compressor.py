@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from svmpress.compression.budget import Budget
 from svmpress.compression.expectation import Expectation, doubts, expect, growth
-from svmpress.compression.rows import checked_apart, heeded
+from svmpress.compression.rows import heeded
 from svmpress.compression.sizing import SizePoint, search_size
 from svmpress.decoders import positions_of
 from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
-from svmpress.methods import Auto, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
+from svmpress.methods import Auto, Check, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
 from svmpress.model import KernelModel, expansion_bytes
 from svmpress.numerics import Backend, Rows, TracePoint, arrays
 from svmpress.select import SelectionPath
@@ -80,6 +80,8 @@ class Compression:
         With ``max_drop``: every size that was tried and what it lost on held-out rows.
     decisions : tuple of Decision
         What was tried, and adopted or not.
+    check : Check or None
+        How the choices did on held-out rows; None where there were no choices, or no y to judge them by.
     notes : tuple of str
         What else a person should know.
     timings : mapping of str to float
@@ -97,6 +99,7 @@ class Compression:
     trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
     curve: tuple[SizePoint, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    check: Check | None = None
     notes: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
 
@@ -208,12 +211,11 @@ def compress(
         deadline=_deadline(max_seconds, start),
     )
     problem, unused = heeded(problem)
-    fitted, check = checked_apart(problem)
     if budget.max_drop is not None:
-        result = _within_drop(fitted, way, budget)
+        result = _within_drop(problem, way, budget)
     else:
-        result = _to_size(fitted, way, budget, budget.size(source))
-    result = _judged(result, problem, check, unused)
+        result = _to_size(problem, way, budget, budget.size(source))
+    result = _judged(result, problem, unused)
     for warning in result.warnings:
         warnings.warn(warning, SvmpressWarning, stacklevel=2)
     return replace(result, timings={**result.timings, "total": time.perf_counter() - start})
@@ -319,18 +321,17 @@ def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Com
         path=outcome.path,
         trace=outcome.trace,
         decisions=outcome.decisions,
+        check=outcome.check,
         notes=notes,
     )
 
 
-def _judged(
-    result: Compression, problem: Problem, check: NDArray[np.intp] | None, unused: tuple[str, ...]
-) -> Compression:
+def _judged(result: Compression, problem: Problem, unused: tuple[str, ...]) -> Compression:
     """Return the result with what to expect of it, and what to be warned of."""
     source, model = result.source, result.model
     if model is source:
         return replace(result, warnings=unused)
-    expected = expect(problem, check, model)
+    expected = expect(problem, model, result.check)
     doubtful = doubts(expected, source, model)
     status = result.status
     if status in (Status.COMPRESSED, Status.FEWER) and (doubtful or (problem.rows is None and unused)):

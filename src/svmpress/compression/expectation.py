@@ -1,7 +1,8 @@
-"""What to expect of a compressed model: how it answers rows that no fit has seen, beside its source.
+"""What to expect of a compressed model.
 
-Agreement with the source needs no labels. Accuracy does, and there the source has an advantage: it may have been
-trained on these very rows.
+Agreement with the source needs no labels, and is measured on the rows given. Accuracy on these would flatter: the
+source was trained on them, most often, and its values near them carry their labels. So it is that of the search for
+choices, where an SVM like the source was trained, and compressed, without the rows that judge.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from svmpress.methods import Holdout, Problem, Score
+from svmpress.methods import Check, Holdout, Problem, Score
 from svmpress.model import KernelModel, expansion_bytes
-from svmpress.numerics import arrays
+from svmpress.numerics import Rows, arrays
 
 _LEAST = 0.9
 """Agreement, or R², below which a small model does not answer as its source does."""
 _CONFIDENCE = 0.95
-_MOST_VECTORS = 2_000
-"""Vectors of the source that stand in for rows where there are none."""
+_MOST = 5_000
+"""Rows or vectors that are asked."""
 
 
 @dataclass(frozen=True)
@@ -59,77 +60,84 @@ class Expectation:
 
     Parameters
     ----------
-    on : str
-        What it was measured on: held-out rows, fitted rows, or support vectors.
-    rows : int
     measure : "accuracy" or "R²"
     agreement : Estimate
         With the source: the share of rows that get the same answer, or R² against the source's values.
+    rows : int
+        How many rows that was measured on.
+    on : str
+        What these are.
     accuracy, source_accuracy : Estimate or None
-        With y: the share of rows that are answered right, or R².
+        With y: the share of held-out rows that are answered right, or R², of the best small model of the search and of
+        the SVM that it was made of, which is like the source. Neither has seen those rows.
+    held_out : int
+        How many rows the accuracies were measured on.
     lost : tuple of str
         Classes that the source answers and the small model does not.
     """
 
-    on: str
-    rows: int
     measure: str
     agreement: Estimate
+    rows: int
+    on: str
     accuracy: Estimate | None = None
     source_accuracy: Estimate | None = None
+    held_out: int = 0
     lost: tuple[str, ...] = ()
+
+    @property
+    def is_no_worse(self) -> bool:
+        """Whether held-out rows say that what it answers is as good as what the source answers, if not the same."""
+        if self.accuracy is None or self.source_accuracy is None:
+            return False
+        return self.accuracy.value >= self.source_accuracy.value
 
     def lines(self) -> list[str]:
         """Return it for a person to read."""
-        agreement = "agreement" if self.measure == "accuracy" else "R² of source"
+        what = "agreement" if self.measure == "accuracy" else "R² to source"
         found = []
         if self.accuracy is not None:
-            found.append(f"{self.measure:<16} {self.accuracy}; source {self.source_accuracy}")
-        found.append(f"{agreement:<16} {self.agreement}")
-        found.append(f"measured on      {self.rows:,} {self.on}")
+            beside = f"an SVM like the source: {self.source_accuracy}"
+            found.append(f"{self.measure:<16} {self.accuracy} on {self.held_out:,} held-out rows; {beside}")
+        found.append(f"{what:<16} {self.agreement} on {self.rows:,} {self.on}")
         return found
 
 
-def expect(problem: Problem, check: NDArray[np.intp] | None, model: KernelModel) -> Expectation:
+def expect(problem: Problem, model: KernelModel, check: Check | None) -> Expectation:
     """Return how a small model answers.
 
     Parameters
     ----------
     problem : Problem
-        With all rows that were given and are used.
-    check : (k,) or None
-        Rows among these that were not fitted; None: there are none.
+        With the rows that were given and are used.
     model : KernelModel
+    check : Check or None
+        How the choices that led to it did on held-out rows.
     """
     source = problem.source
-    on = "held-out rows"
+    vectors = source.expansion.vectors
+    of_vectors = _some(vectors.shape[0], problem.seed)
     if problem.rows is None:
-        on, rows = "support vectors of the source, as no rows are known", source.expansion.vectors
-        check = _some(rows.shape[0], problem.seed)
-        problem = replace(problem, rows=rows, y=None)
-    elif check is None:
-        on, check = "rows that were fitted: there are too few to hold any out", np.arange(problem.rows.shape[0])
-    alike = Holdout(replace(problem, y=None), check)
-    F = alike.values(model.expansion)
-    accuracy = source_accuracy = None
-    if problem.y is not None:
-        right = Holdout(problem, check)
-        accuracy, source_accuracy = Estimate.of(right.score_values(F, model.decoder)), Estimate.of(right.source)
+        on, rows, some = "support vectors, as no rows are known", vectors, of_vectors
+    else:
+        on, rows, some = "of the rows given", problem.rows, _some(problem.rows.shape[0], problem.seed)
+    alike = Holdout(replace(problem, rows=rows, y=None), some)
     return Expectation(
-        on,
-        alike.n,
         "R²" if source.classes_ is None else "accuracy",
-        Estimate.of(alike.score_values(F, model.decoder)),
-        accuracy,
-        source_accuracy,
-        _lost_classes(problem, check, model),
+        Estimate.of(alike.score_values(alike.values(model.expansion), model.decoder)),
+        alike.n,
+        on,
+        None if check is None else Estimate.of(check.small),
+        None if check is None else Estimate.of(check.teacher),
+        0 if check is None else check.small.goodness.size,
+        _lost_classes(problem, [alike.X, arrays.take(vectors, of_vectors)], model),
     )
 
 
 def doubts(expectation: Expectation, source: KernelModel, model: KernelModel) -> tuple[str, ...]:
     """Return what a person should be warned of: answers that are not the source's."""
     found = []
-    if expectation.agreement.value < _LEAST:
+    if expectation.agreement.value < _LEAST and not expectation.is_no_worse:
         what = (
             "agrees with its source on" if source.classes_ is not None else "has, against its source's values, an R² of"
         )
@@ -164,14 +172,11 @@ def _stored_bytes(model: KernelModel) -> int:
     return int(expansion_bytes(model.expansion) - model.expansion.coef.dtype.itemsize * dense + each * vectors.nnz)
 
 
-def _lost_classes(problem: Problem, check: NDArray[np.intp], model: KernelModel) -> tuple[str, ...]:
-    """Return the classes that the source answers somewhere, and the small model nowhere."""
+def _lost_classes(problem: Problem, rows: list[Rows], model: KernelModel) -> tuple[str, ...]:
+    """Return the classes that the source answers somewhere among these rows, and the small model nowhere."""
     source = problem.source
     if source.classes_ is None:
         return ()
-    vectors = source.expansion.vectors
-    some = arrays.take(vectors, _some(vectors.shape[0], problem.seed))
-    rows = [some] if problem.rows is None else [arrays.take(problem.rows, check), some]
     answered, kept = set(), set()
     for X in rows:
         answered |= set(source.decoder.positions(problem.values(X)).tolist())
@@ -181,4 +186,4 @@ def _lost_classes(problem: Problem, check: NDArray[np.intp], model: KernelModel)
 
 
 def _some(n: int, seed: int) -> NDArray[np.intp]:
-    return np.sort(np.random.default_rng(seed).permutation(n)[:_MOST_VECTORS])
+    return np.sort(np.random.default_rng(seed).permutation(n)[:_MOST])

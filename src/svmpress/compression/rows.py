@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from svmpress.methods import Problem, inferred_labels, split_rows
+from svmpress.methods import Problem, inferred_labels
 from svmpress.numerics import Rows, arrays
 
 _SAMPLE = 1_000
@@ -26,10 +25,6 @@ _CHANCE = 0.05
 """Agreement beyond chance, as a share of what could be (Cohen's kappa), below which labels are of something else."""
 _WORSE = 0.2
 """By how much less of the rows than of its own vectors a source may answer as their labels say."""
-_CHECKED, _MOST = 0.1, 2_000
-"""Share of the rows that no fit sees, to say what to expect; and how many at most."""
-_NEEDED = 2_000
-"""Rows that must be left: where there are few, all of them are worth more to the fit."""
 
 
 def heeded(problem: Problem) -> tuple[Problem, tuple[str, ...]]:
@@ -43,18 +38,6 @@ def heeded(problem: Problem) -> tuple[Problem, tuple[str, ...]]:
     if reason:
         return replace(problem, y=None), (f"the labels are not used: {reason}",)
     return problem, ()
-
-
-def checked_apart(problem: Problem) -> tuple[Problem, NDArray[np.intp] | None]:
-    """Return the problem without some of its rows, and which these are; None where there are too few to spare any."""
-    n = 0 if problem.rows is None else problem.rows.shape[0]
-    held_out = min(round(_CHECKED * n), _MOST)
-    if problem.rows is None or n - held_out < _NEEDED:
-        return problem, None
-    classes = problem.y if problem.source.classes_ is not None else None
-    rest, check = split_rows(n, problem.seed, classes, held_out)
-    y = None if problem.y is None else problem.y[rest]
-    return replace(problem, rows=arrays.take(problem.rows, rest), y=y), check
 
 
 def _strange_rows(problem: Problem) -> str:

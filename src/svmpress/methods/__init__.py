@@ -4,14 +4,16 @@ from svmpress.methods.auto import CANDIDATES, Auto, Candidate, Effort, FitTask, 
 from svmpress.methods.base import Decision, Layout, Method, Outcome, Problem, Progress, share
 from svmpress.methods.data_free import inferred_labels
 from svmpress.methods.experiment import Experiment
-from svmpress.methods.holdout import Holdout, Score, split_rows
+from svmpress.methods.holdout import Holdout, split_rows
 from svmpress.methods.paper import LarsSVM, Paper
 from svmpress.methods.reduced_set import ReducedSet, RkhsDistance
+from svmpress.methods.score import Check, Score
 
 __all__ = [
     "CANDIDATES",
     "Auto",
     "Candidate",
+    "Check",
     "Decision",
     "Effort",
     "Experiment",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Decoder, class_pairs
+from svmpress.methods.score import Check
 from svmpress.model import KernelExpansion, KernelModel
 from svmpress.numerics import Backend, Floats, Rows, TracePoint, arrays
 from svmpress.select import SelectionPath
@@ -129,6 +130,8 @@ class Outcome:
         Selections and traces of refinement, by stage.
     decisions : tuple of Decision
         What was tried, and adopted or not.
+    check : Check or None
+        How the choices did on held-out rows.
     notes : tuple of str
         What else a person should know.
     """
@@ -141,6 +144,7 @@ class Outcome:
     path: Mapping[str, SelectionPath] = field(default_factory=dict)
     trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
+    check: Check | None = None
     notes: tuple[str, ...] = ()
 
 

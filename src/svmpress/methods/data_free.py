@@ -9,6 +9,8 @@ where rows must be expected that the source is sure of (:func:`midpoints`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,8 @@ from svmpress.methods.surrogate import ALIKE, is_balanced
 from svmpress.numerics import Rows, arrays
 from svmpress.objectives import sides_of
 
+_SAME = 1e-9
+"""How near, relative to the largest, random projections of two rows are if the rows are the same."""
 _EACH, _MOST = 100, 10_000
 """Points between support vectors of one class; and of all of them, where there are many."""
 
@@ -72,3 +76,38 @@ def midpoints(rows: Rows, labels: NDArray[np.intp], seed: int) -> tuple[Rows, ND
         ends.append(own[np.stack([first, other % own.size])])
     one, two = np.concatenate(ends, axis=1)
     return (arrays.take(rows, one) + arrays.take(rows, two)) * 0.5, np.repeat(present, each)
+
+
+def with_vectors(problem: Problem) -> tuple[Problem, str]:
+    """Return a problem of few rows with the source's vectors among them, and what to say of that.
+
+    A few rows are no substitute for thousands of vectors. Rows that are vectors are not taken twice: a copy of a
+    held-out row must not be among those that are fitted. The vectors have the labels that the coefficients tell; where
+    they tell none, y is of no use.
+    """
+    assert problem.rows is not None
+    vectors = problem.source.expansion.vectors
+    fresh = np.flatnonzero(~are_among(problem.rows, vectors, problem.seed))
+    rows = arrays.concatenated(vectors, arrays.take(problem.rows, fresh))
+    labels = None if problem.y is None else inferred_labels(problem)
+    y = None if problem.y is None or labels is None else np.concatenate([labels, problem.y[fresh]])
+    note = "there are fewer rows than the source has vectors: these are rows, too"
+    if problem.y is not None and y is None:
+        note += ", and y is not used, since theirs is not known"
+    return replace(problem, rows=rows, y=y), note
+
+
+def are_among(rows: Rows, others: Rows, seed: int = 0) -> NDArray[np.bool_]:
+    """Return which rows (n, d) are equal to one of others (k, d), (n,).
+
+    Examples
+    --------
+    >>> are_among(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[2.0, 1.0], [0.0, 0.0]])).tolist()
+    [False, True]
+    """
+    direction = np.random.default_rng(seed).normal(size=rows.shape[1])
+    own, there = np.asarray(rows @ direction), np.sort(np.asarray(others @ direction))
+    after = np.clip(np.searchsorted(there, own), 1, len(there) - 1) if len(there) > 1 else np.zeros(len(own), np.intp)
+    gap = np.minimum(np.abs(own - there[after]), np.abs(own - there[np.maximum(after - 1, 0)]))
+    found: NDArray[np.bool_] = gap <= _SAME * max(float(np.abs(there).max(initial=0.0)), 1e-300)
+    return found

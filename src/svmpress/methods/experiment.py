@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from svmpress.methods.base import Problem
-from svmpress.methods.holdout import Holdout, Score, split_rows
+from svmpress.methods.holdout import Holdout, split_rows
+from svmpress.methods.score import Score
 from svmpress.methods.surrogate import follows_labels, surrogate_of, training_rows
 from svmpress.numerics import arrays
 

@@ -6,7 +6,6 @@ All are fractions, and larger is better.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from svmpress.decoders import Decoder
 from svmpress.errors import InputError
 from svmpress.methods.base import Problem
+from svmpress.methods.score import Score
 from svmpress.model import KernelExpansion
 from svmpress.numerics import Floats, Rows, arrays
 
@@ -62,36 +62,6 @@ def _places(classes: NDArray[np.intp]) -> Floats:
         own = np.flatnonzero(classes == c)
         places[own] = 1.0 if own.size == 1 else (np.arange(own.size) + 0.5) / own.size
     return places
-
-
-@dataclass(frozen=True, eq=False)
-class Score:
-    """How good each held-out row is answered, (k,): their mean is the score."""
-
-    goodness: Floats
-
-    @property
-    def mean(self) -> float:
-        """Accuracy, agreement or R²."""
-        return float(self.goodness.mean())
-
-    def of(self, which: NDArray[np.bool_]) -> Score:
-        """Return the score on some of the rows, (k,)."""
-        return Score(self.goodness[which])
-
-    def standard_error_of_gain(self, other: Score) -> float:
-        """Return the standard error of the difference of two means on the same rows."""
-        return float((self.goodness - other.goodness).std() / np.sqrt(self.goodness.size))
-
-    def gain_over(self, other: Score) -> float:
-        """Return how much better than ``other`` this is, in standard errors of the difference.
-
-        Examples
-        --------
-        >>> round(Score(np.array([1.0, 1.0, 1.0, 1.0])).gain_over(Score(np.array([0.0, 1.0, 1.0, 1.0]))), 3)
-        1.155
-        """
-        return (self.mean - other.mean) / max(self.standard_error_of_gain(other), 1e-12)
 
 
 class Holdout:

@@ -87,7 +87,7 @@ def _classifier(source: KernelModel, kernel: dict[str, object], X: Rows, y: NDAr
         return None
     from sklearn.svm import SVC
 
-    again = from_estimator(SVC(C=_largest_coefficient(source), cache_size=500, **kernel).fit(X, y))
+    again = from_estimator(SVC(C=largest_coefficient(source), cache_size=500, **kernel).fit(X, y))
     expansion = again.expansion
     if isinstance(again.decoder, Sign) and not isinstance(source.decoder, Sign):  # a pair's value has the other sign
         expansion = replace(expansion, coef=-expansion.coef, intercept=-expansion.intercept)
@@ -109,7 +109,7 @@ def _regressor(problem: Problem, kernel: dict[str, object], X: Rows, y: Floats) 
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVR
 
-    svr = SVR(C=_largest_coefficient(source), epsilon=tube, **limits, **kernel)
+    svr = SVR(C=largest_coefficient(source), epsilon=tube, **limits, **kernel)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         svr.fit(X, y[:, 0])
@@ -132,7 +132,8 @@ def is_balanced(coef: NDArray[np.floating[Any]]) -> bool:
     return bool((np.abs(coef.sum(axis=0)) <= _ROUNDING * np.abs(coef).sum(axis=0)).all())
 
 
-def _largest_coefficient(source: KernelModel) -> float:
+def largest_coefficient(source: KernelModel) -> float:
+    """Return a C that would have made the source, as the module's docstring says."""
     return float(np.abs(source.expansion.coef).max(initial=0.0)) or 1.0
 
 

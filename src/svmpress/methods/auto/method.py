@@ -26,10 +26,11 @@ from svmpress.methods.auto.task import FitTask
 from svmpress.methods.auto.tournament import BAR, Entry, begin, tournament
 from svmpress.methods.auto.work import EFFORTS, Work, usual_work
 from svmpress.methods.base import Outcome, Problem
-from svmpress.methods.data_free import inferred_labels, midpoints
+from svmpress.methods.data_free import inferred_labels, midpoints, with_vectors
 from svmpress.methods.experiment import Experiment
 from svmpress.methods.holdout import Holdout
-from svmpress.numerics import arrays, one_blas_thread
+from svmpress.methods.score import Check
+from svmpress.numerics import one_blas_thread
 
 Effort = Literal["fast", "balanced", "thorough"]
 
@@ -95,11 +96,8 @@ class Auto:
         if problem.rows is None:
             return self._without_data(replace(problem, rows=vectors), m, smaller)
         if problem.rows.shape[0] < vectors.shape[0]:
-            few = replace(problem, rows=arrays.concatenated(vectors, problem.rows), y=None)
-            note = (
-                "fewer rows than the source has vectors: its values are copied, at its vectors, too, and y is not used"
-            )
-            return _with_notes(self._compress(few, m, smaller), note)
+            problem, note = with_vectors(problem)
+            return _with_notes(self._compress(problem, m, smaller), note)
         return self._compress(problem, m, smaller)
 
     def _without_data(self, problem: Problem, m: int, smaller: Outcome | None) -> Outcome:
@@ -123,7 +121,7 @@ class Auto:
         work = Work(self.work or 0.0, problem.deadline)
         whole = FitTask(problem, m, work, None if smaller is None else smaller.expansion)
         if self.work is None:
-            evaluation = whole.projection_cost(self.recipe)
+            evaluation = max(whole.cost(recipe) for recipe in self._within_reach(whole))
             work.total = usual_work(problem.source, problem.rows, evaluation, EFFORTS[self.effort])
         with one_blas_thread() if whole.projection_cost(self.recipe) < _SMALL else nullcontext():
             if problem.rows.shape[0] < _FEW_ROWS:
@@ -147,6 +145,11 @@ class Auto:
             trace=trace,
         )
 
+    def _within_reach(self, task: FitTask) -> list[Recipe]:
+        """Return the first recipe and what candidates make of it."""
+        active = [candidate for candidate in self.candidates if candidate.applies(task)]
+        return [self.recipe, *(recipe for candidate in active for recipe in candidate.propose(self.recipe, task))]
+
     def _choose(self, whole: FitTask, beyond_source: bool) -> tuple[Entry, FitTask, Outcome]:
         """Return what won the tournament, the task to apply it to, and an outcome with what was decided.
 
@@ -161,7 +164,10 @@ class Auto:
             entry, decisions = tournament(task, self.recipe, self.candidates, experiment.holdout, _TOURNAMENT)
         if beyond_source and entry.score is not None and entry.score.gain_over(experiment.reference) <= BAR:
             entry = begin(task, self.recipe)
-        return entry, whole, Outcome(whole.teacher, decisions=decisions, notes=experiment.notes)
+        check = None
+        if experiment.uses_labels and entry.score is not None:
+            check = Check(entry.score, experiment.reference)
+        return entry, whole, Outcome(whole.teacher, decisions=decisions, check=check, notes=experiment.notes)
 
 
 def worst_class_between(problem: Problem, outcome: Outcome) -> tuple[str, float]:

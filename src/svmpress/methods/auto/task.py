@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, pair_mask
 from svmpress.kernels import Kernel
 from svmpress.methods.auto.recipe import Margins, Recipe, Target
+from svmpress.methods.auto.view import View
 from svmpress.methods.auto.work import Shape, Work, row_values
 from svmpress.methods.base import Problem, share, vector_classes
 from svmpress.model import KernelExpansion
@@ -38,50 +39,14 @@ _BACKGROUND = 500
 """Rows of other classes that they see under a mask, if one in ``_THIN`` is not fewer."""
 _SHARES = 1000
 """Parts of the work that progress is told in."""
-_ENERGY = 1e-4
-"""Share of the sum of squares of the targets that the outputs of a descent may leave out."""
+_ENERGY = 0.01
+"""Share of the sum of squares of the targets that the outputs of a descent may leave out, if more would take most of
+its time."""
 _UNBOUNDED = 1e-3
 """Of the ridge, for kernels without bound: vectors that have moved far have values that cancel nearly, and a ridge to
 the measure of these leaves nothing of their sum."""
 _MASKED_RELEVANCE = 0.01
 """Under a mask a machine has coefficients for its own two classes only, so that other rows must count for little."""
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """Rows with the targets of one kind.
-
-    Parameters
-    ----------
-    X : (n, d)
-        Sorted by class.
-    classes : (n,)
-        What they are sorted by.
-    known : (n,) or (n, M)
-        What is true of each row: positions of classes, or values; the teacher's answer where that is not known.
-    targets : (n, M)
-    decoder : Decoder
-        What makes answers of values like the targets.
-    placed : (n, d) and (n, M)
-        Rows and targets on the device to compute on.
-    """
-
-    X: Rows
-    classes: NDArray[np.intp]
-    known: NDArray[Any]
-    targets: Floats
-    decoder: Decoder
-    placed: tuple[Array, Array]
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return len(self.classes)
-
-    @property
-    def pairwise(self) -> bool:
-        """Whether there is a machine for each pair of classes."""
-        return isinstance(self.decoder, PairVote | PairDAG)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +171,9 @@ class FitTask:
         view = self.view(recipe.target)
         if self._has_guard(recipe):
             view = self._guarded(view, V)
-        if steps and (few := self._principal(view, recipe)) is not None:
+        directions = self._directions(view, recipe)
+        if steps and directions < view.targets.shape[1]:
+            few = self.problem.backend.asarray(view.leading(directions))
             moved = self._descend(view, few, recipe, V, kernel, steps, stage)
             solved = self._descend(view, None, recipe, moved.vectors, moved.kernel, 0, stage)
             return replace(solved, trace=moved.trace, n_iter=moved.n_iter, status=moved.status)
@@ -319,27 +286,21 @@ class FitTask:
     def _thin(self, n: int) -> int:
         return _THIN if self.mask is None else max(_THIN, n // _BACKGROUND)
 
-    def _principal(self, view: View, recipe: Recipe) -> Array | None:
-        """Return the targets' leading directions, (n, r), where these are clearly fewer than the outputs.
+    def _directions(self, view: View, recipe: Recipe) -> int:
+        """Return how many principal directions of the targets a descent fits: fewer than there are outputs, or all.
 
         The projected error depends on the targets only through the space that they span, so that a descent for hundreds
-        of machines needs only as many outputs as these differ in.
+        of machines needs only as many outputs as these differ in. As many are fitted as cost no more than the rest of
+        an evaluation, but enough to leave out little.
         """
-        n_outputs = view.targets.shape[1]
-        if (
-            n_outputs < 4
-            or self._is_apart(view, recipe)
-            or self._mask_of(view.decoder) is not None
-            or recipe.clip < inf
-        ):
-            return None
-        T = view.targets - view.targets.mean(axis=0)
-        energy, directions = np.linalg.eigh(T.T @ T)
-        left = np.cumsum(np.maximum(energy, 0.0))
-        keep = int(np.count_nonzero(left > _ENERGY * left[-1]))
-        if 2 * keep > n_outputs:
-            return None
-        return self.problem.backend.asarray(np.ascontiguousarray(T @ directions[:, -keep:]))
+        M = view.targets.shape[1]
+        if self._is_apart(view, recipe) or self._mask_of(view.decoder) is not None or recipe.clip < inf:
+            return M
+        affordable = Shape(*self._sizes, 0.0).affordable_outputs()
+        if affordable >= M:
+            return M
+        left_out = np.cumsum(view.spectrum[0])
+        return max(affordable, int(np.count_nonzero(left_out > _ENERGY * left_out[-1])))
 
     def _has_guard(self, recipe: Recipe) -> bool:
         """Return whether the places of the vectors must be rows, too.
@@ -359,10 +320,14 @@ class FitTask:
     # What fits cost
     # -----------------------------------------------------------------------------------------------------
 
-    def _shape(self, recipe: Recipe) -> Shape:
+    @property
+    def _sizes(self) -> tuple[int, int, int, float]:
+        """Rows, vectors, features, and values of a row that are not zero."""
         n, d = self.rows.shape
-        outputs, unknowns, groups = self._outputs(recipe)
-        return Shape(n, self.m, d, row_values(self.rows), outputs, unknowns, groups)
+        return n, self.m, d, row_values(self.rows)
+
+    def _shape(self, recipe: Recipe) -> Shape:
+        return Shape(*self._sizes, *self._outputs(recipe))
 
     def outputs(self, recipe: Recipe) -> float:
         """Return how many outputs a row concerns, on average."""
@@ -376,7 +341,7 @@ class FitTask:
         M = self.teacher.n_outputs
         pairwise = several and isinstance(self.problem.source.decoder, PairVote | PairDAG)
         if not pairwise or self._relevance(recipe) == 1:
-            return float(min(M, self.n_classes) if pairwise else M), None, 1  # about as many directions as classes
+            return float(self._directions(self.view(recipe.target), recipe)), None, 1
         n = self.rows.shape[0]
         unknowns = np.full(M, self.m) if self.mask is None else self.mask.sum(axis=0)
         return self.n_classes - 1 + M / self._thin(n), unknowns, self.n_classes

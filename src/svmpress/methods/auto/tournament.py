@@ -24,7 +24,8 @@ from svmpress.methods.auto.recipe import Recipe
 from svmpress.methods.auto.starts import start_names, start_vectors
 from svmpress.methods.auto.task import FitTask
 from svmpress.methods.base import Decision
-from svmpress.methods.holdout import Holdout, Score
+from svmpress.methods.holdout import Holdout
+from svmpress.methods.score import Score
 from svmpress.numerics import Floats
 from svmpress.objectives import Refined
 
@@ -88,9 +89,11 @@ def tournament(
         return max(0.0, end - task.work.spent) / among  # what one does not need, others have
 
     starts = [replace(recipe, start=name) for name in start_names(task) if name != recipe.start]
-    champion, decision = challenge(task, by_error, "start", begin(task, recipe), starts, _ON_STARTS * part(1))
-    champion = replace(champion, score=by_answers(champion))
-    decisions = [decision]
+    champion, decisions = begin(task, recipe), []
+    if starts:
+        champion, decision = challenge(task, by_error, "start", champion, starts, _ON_STARTS * part(1))
+        champion = replace(champion, score=by_answers(champion))
+        decisions.append(decision)
     for i, candidate in enumerate(active):
         work = part(len(active) - i)
         recipes = [] if task.work.is_late else candidate.propose(champion.recipe, task)

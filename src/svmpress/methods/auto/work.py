@@ -22,6 +22,8 @@ EFFORTS = {"fast": 0.2, "balanced": 1.0, "thorough": 5.0}
 """Efforts by name, and how much of the usual work each may take."""
 _PER_KERNEL_VALUE = 16.0
 """What a kernel value costs beside its products: an exponential, mostly."""
+_PER_OUTPUT = 3.0
+"""Products of each kernel value for each output: with the targets, the coefficients, and the residuals."""
 _TRAINING = 20.0
 """Multiply-adds to spend for each of those that it takes to compute all kernel values of rows and support vectors."""
 _EVALUATIONS = 200
@@ -29,7 +31,7 @@ _LEAST, _MOST = 1e10, 2e12
 """Multiply-adds of a compression: about a second, and some minutes."""
 _PER_SOLVE = 4.0
 """How much longer a multiply-add takes in many small systems than in a product of matrices."""
-_PER_COORDINATE = 500.0
+_PER_COORDINATE = 1500.0
 """What the optimiser does with each coordinate of a vector: it goes over the steps that it remembers."""
 _PER_CALL = 2e6
 """What an evaluation costs whatever its size: the calls of Python and of the optimiser."""
@@ -62,9 +64,13 @@ class Shape:
     unknowns: NDArray[np.intp] | None = None
     groups: int = 1
 
+    def affordable_outputs(self) -> int:
+        """Return how many outputs more cost no more than one evaluation of the projected error as it is."""
+        return int(self.projection() / (_PER_OUTPUT * self.n * self.m))
+
     def margins(self) -> float:
         """Return the multiply-adds of one evaluation of margins."""
-        per_value = 2 * self.row_values + 3 * self.outputs + _PER_KERNEL_VALUE
+        per_value = 2 * self.row_values + _PER_OUTPUT * self.outputs + _PER_KERNEL_VALUE
         return _PER_CALL + self.n * self.m * per_value + _PER_COORDINATE * self.m * self.n_features
 
     def projection(self, norm: bool = False) -> float:

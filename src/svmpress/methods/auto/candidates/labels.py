@@ -1,7 +1,8 @@
 """Labels as targets instead of the source's values.
 
 They do not repeat the errors of the source, and one output a class does instead of one a pair. But labels are noisy,
-and no function of the rows: the norm says how closely they may be followed.
+and no function of the rows: the norm says how closely they may be followed, and the C of the source, which its maker
+chose, about how closely that is.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import numpy as np
 
 from svmpress.methods.auto.recipe import Recipe, Target
 from svmpress.methods.auto.task import FitTask
+from svmpress.methods.surrogate import largest_coefficient
 
-NORMS = (1.0, 0.3, 0.1, 0.03, 0.01)
-"""Weights of the norm, the strongest first, which is the safest; that of an SVM is 1 / 2C."""
+FACTORS = (3.0, 1.0, 0.3)
+"""Weights of the norm times C, the strongest first, which is the safest; that of an SVM is 1 / 2C."""
 
 
 @dataclass(frozen=True)
@@ -32,4 +34,5 @@ class Labels:
 
     def propose(self, recipe: Recipe, task: FitTask) -> list[Recipe]:
         """Return labels with each weight."""
-        return [replace(recipe, target=Target.LABELS, norm=norm) for norm in NORMS]
+        C = largest_coefficient(task.problem.source)
+        return [replace(recipe, target=Target.LABELS, norm=factor / C) for factor in FACTORS]
