@@ -121,7 +121,7 @@ class Auto:
         work = Work(self.work or 0.0, problem.deadline)
         whole = FitTask(problem, m, work, None if smaller is None else smaller.expansion)
         if self.work is None:
-            evaluation = max(whole.cost(recipe) for recipe in self._within_reach(whole))
+            evaluation = whole.projection_cost(self.recipe)
             work.total = usual_work(problem.source, problem.rows, evaluation, EFFORTS[self.effort])
         with one_blas_thread() if whole.projection_cost(self.recipe) < _SMALL else nullcontext():
             if problem.rows.shape[0] < _FEW_ROWS:
@@ -144,11 +144,6 @@ class Auto:
             stopped=work.is_late,
             trace=trace,
         )
-
-    def _within_reach(self, task: FitTask) -> list[Recipe]:
-        """Return the first recipe and what candidates make of it."""
-        active = [candidate for candidate in self.candidates if candidate.applies(task)]
-        return [self.recipe, *(recipe for candidate in active for recipe in candidate.propose(self.recipe, task))]
 
     def _choose(self, whole: FitTask, beyond_source: bool) -> tuple[Entry, FitTask, Outcome]:
         """Return what won the tournament, the task to apply it to, and an outcome with what was decided.

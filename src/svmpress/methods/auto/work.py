@@ -26,6 +26,8 @@ _PER_OUTPUT = 3.0
 """Products of each kernel value for each output: with the targets, the coefficients, and the residuals."""
 _TRAINING = 20.0
 """Multiply-adds to spend for each of those that it takes to compute all kernel values of rows and support vectors."""
+_PER_MACHINE = 0.5
+"""What a machine of the source adds to the cost of each of these: more machines are more to train, and to copy."""
 _EVALUATIONS = 200
 _LEAST, _MOST = 1e10, 2e12
 """Multiply-adds of a compression: about a second, and some minutes."""
@@ -132,7 +134,8 @@ def usual_work(source: KernelModel, rows: Rows, evaluation: float, scale: float 
     About what its training took, but enough for a number of evaluations of so many multiply-adds each; ``scale`` times
     that.
     """
-    training = _TRAINING * rows.shape[0] * source.n_vectors * (row_values(rows) + 20)
+    per_value = row_values(rows) + _PER_KERNEL_VALUE + _PER_MACHINE * source.n_outputs
+    training = _TRAINING * rows.shape[0] * source.n_vectors * per_value
     return scale * float(np.clip(max(training, _EVALUATIONS * evaluation), _LEAST, _MOST))
 
 
