@@ -1,27 +1,21 @@
-"""Where vectors start: centres of rows, rows that LARS picks, a smaller model grown."""
+"""Where vectors start: centres of rows, or a smaller model grown."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.methods.auto.recipe import Target
 from svmpress.methods.auto.task import FitTask
 from svmpress.methods.base import vector_classes
 from svmpress.numerics import Floats, Rows, arrays
-from svmpress.select import kmeans_centres, lars_rows
-
-_MOST_LARS = 300
-"""Vectors beyond which LARS is no start: its time grows with the square."""
+from svmpress.select import kmeans_centres
 
 
 def start_names(task: FitTask) -> list[str]:
     """Return the starts that there are for a task, the plainest first."""
     if task.owner is not None:
         return ["k-means", "support vectors"]
-    names = ["k-means", "k-means 1"]
-    if task.m <= min(_MOST_LARS, task.rows.shape[0] // 2):
-        names.append("LARS")
+    names = ["k-means"]
     if task.smaller is not None and task.smaller.n_vectors <= task.m:
         names.append("smaller model")
     return names
@@ -34,30 +28,16 @@ def start_vectors(task: FitTask, name: str) -> Floats:
     ----------
     task : FitTask
     name : str
-        ``"k-means"``, ``"k-means K"`` for another seed, ``"LARS"``, ``"smaller model"`` or, under a mask,
-        ``"support vectors"``.
+        ``"k-means"``, ``"smaller model"`` or, under a mask, ``"support vectors"``.
     """
     problem, X = task.problem, task.rows
     if task.owner is not None:
         return _by_class(task, of_source=name == "support vectors")
-    if name == "LARS":
-        view = task.view(Target.SOURCE)
-        V, _ = lars_rows(
-            problem.source.kernel,
-            view.X,
-            view.targets,
-            task.m,
-            seed=problem.seed,
-            backend=problem.backend,
-            progress=problem.stage(name),
-        )
-        return _filled(V, X, task.m, problem.seed)
     if name == "smaller model":
         assert task.smaller is not None
         grown = np.asarray(arrays.dense(task.smaller.vectors), dtype=np.float64)
         return np.concatenate([grown, _centres(X, task.m - len(grown), problem.seed, X)])
-    again = int(name.split()[1]) if " " in name else 0
-    return kmeans_centres(X, task.m, problem.seed + 1000 * again)
+    return kmeans_centres(X, task.m, problem.seed)
 
 
 def _by_class(task: FitTask, *, of_source: bool) -> Floats:

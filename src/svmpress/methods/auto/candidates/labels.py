@@ -15,13 +15,10 @@ from svmpress.methods.auto.recipe import Recipe, Target
 from svmpress.methods.auto.task import FitTask
 from svmpress.methods.surrogate import largest_coefficient
 
-FACTORS = (3.0, 1.0, 0.3)
-"""Weights of the norm times C, the strongest first, which is the safest; that of an SVM is 1 / 2C."""
-
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels, with several weights of the norm."""
+    """Labels, held back by the norm."""
 
     name: str = "labels"
 
@@ -33,6 +30,9 @@ class Labels:
         return task.is_regression or len(np.unique(y)) == task.n_classes
 
     def propose(self, recipe: Recipe, task: FitTask) -> list[Recipe]:
-        """Return labels with each weight."""
-        C = largest_coefficient(task.problem.source)
-        return [replace(recipe, target=Target.LABELS, norm=factor / C) for factor in FACTORS]
+        """Return labels, with the weight of the norm that the source was trained with, twice over.
+
+        A support vector machine minimises its norm and 2C times its errors. Squares of errors count less than their
+        amounts where a fit is good, so that the norm is given twice that weight beside them.
+        """
+        return [replace(recipe, target=Target.LABELS, norm=1 / largest_coefficient(task.problem.source))]
