@@ -51,11 +51,11 @@ $(VENV)/.pip:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.pip $(SOURCES)
-	$(PIP) install --quiet ".[plots]"
+	$(PIP) install --quiet ".[plots,onnx]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pip $(SOURCES)
-	$(PIP) install --quiet --group test ".[plots,parquet,study]"
+	$(PIP) install --quiet --group test ".[plots,parquet,study,onnx]"
 	@touch $@
 
 # torch in the version whose build for processors alone registries have

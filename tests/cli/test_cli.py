@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
 from sklearn.metrics import mean_squared_error, r2_score
@@ -184,6 +185,19 @@ def test_export_says_what_copies_cost(iris, tmp_path, capsys):
     assert quiet["vectors_stored"] == 10
 
 
+def test_export_of_a_graph(iris, tmp_path, capsys):
+    """The suffix says it; the precision and the version of the operators are options."""
+    graph = tmp_path / "m.onnx"
+    said = facts(capsys, "export", iris / "big.model", "-o", graph)
+    assert (said["format"], said["file_bytes"]) == ("onnx", graph.stat().st_size)
+    with_options = facts(capsys, "export", iris / "big.model", "-o", graph, "--opset", "17", "--float64")
+    assert with_options["file_bytes"] > said["file_bytes"]
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    assert session.get_inputs()[0].type == "tensor(double)"
+    X = load_iris().data
+    np.testing.assert_array_equal(session.run(["label"], {"rows": X})[0], formats.load(iris / "big.model").predict(X))
+
+
 @pytest.mark.parametrize(
     ("budget", "vectors"), [(("--ratio", "0.5"), None), (("--max-bytes", "0.3k"), 5), (("--max-latency", "1s"), None)]
 )
@@ -329,7 +343,8 @@ def bad(iris, tmp_path):
     (tmp_path / "one.svm").write_text("1 1:1\n1 1:2\n1 1:3\n")
     (tmp_path / "text.svm").write_text("cat 1:1 2:2 3:3 4:4\n")
     (tmp_path / "folder").mkdir()
-    svmpress.save(OneClassSVM(gamma=0.1).fit(load_iris().data), tmp_path / "oc.svmpress")
+    for name in ("oc.svmpress", "model.onnx"):
+        svmpress.save(OneClassSVM(gamma=0.1).fit(load_iris().data), tmp_path / name)
     return tmp_path
 
 
@@ -366,7 +381,11 @@ BAD = {
     "unknown suffix": ("export big.model -o out.xyz", "names no format"),
     "unknown format": ("export big.model -o out.model --format tar", "unknown format 'tar'"),
     "text in LibSVM": ("export text.svmpress -o out.model", "labels"),
-    "planned format": ("export big.model -o out.onnx", "ONNX files are not supported yet"),
+    "planned format": ("export big.model -o out.c", "C files are not supported yet"),
+    "opset": ("export big.model -o out.onnx --opset 18", "a number from 13 to 17, not 18"),
+    "opset in a browser": ("export big.model -o out.js --opset 13", "--opset and --float64 are for ONNX files"),
+    "opset of another format": ("export big.model -o out.svmpress --opset 13", "has no option 'opset'"),
+    "ONNX as model": ("inspect model.onnx", "does not read them: keep the model as a .svmpress file"),
     "size without end": ("compress big.model -o out.model --max-bytes 1e400", "is not a size such as"),
     "model is a folder": ("train train.svm -o folder --format libsvm", "cannot write folder: it is a folder"),
     "text labels in LibSVM": ("train test.csv -o out.model --label species", "class labels are integers, not text"),

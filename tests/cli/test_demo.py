@@ -7,6 +7,7 @@ import json
 import sys
 
 import numpy as np
+import onnxruntime
 import pytest
 from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import train_test_split
@@ -45,11 +46,14 @@ def test_files_and_table(tmp_path):
     assert digits.after.file_bytes == (tmp_path / "out" / "digits-small.model").stat().st_size
     assert (tmp_path / "out" / "figure2.png").read_bytes().startswith(b"\x89PNG")
     assert "figure2.svg" in result.text()
-    module, page = result.exports
-    for export, name in ((module, "model.js"), (page, "index.html")):
-        assert export.file_bytes == (tmp_path / "out" / "digits-web" / name).stat().st_size
+    names = ["digits-web/model.js", "digits-web/index.html", "digits.onnx"]
+    for export, name in zip(result.exports, names, strict=True):
+        assert export.file_bytes == (tmp_path / "out" / name).stat().st_size
         assert f"{name}  {export.about}, {export.file_bytes / 1024:,.1f} KiB" in result.text()
     assert f"{digits.after.accuracy:.2%}" in result.text()
+    session = onnxruntime.InferenceSession(tmp_path / "out" / "digits.onnx", providers=["CPUExecutionProvider"])
+    labels = session.run(["label"], {"rows": X_test.astype("float32")})[0]
+    np.testing.assert_array_equal(labels, small.predict(X_test))
     assert {s.split(":")[0] for s in stages} == {"digits", "clusters", "Figure 2"}
 
 
@@ -59,13 +63,17 @@ def test_command(tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert [c["name"] for c in facts["comparisons"]] == ["digits", "clusters"]
     assert facts["figures"] == []
+    assert len(facts["exports"]) == 3
 
 
 @pytest.mark.slow
-def test_without_matplotlib_the_figure_is_left_out(tmp_path, monkeypatch):
+def test_what_needs_an_extra_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "onnx", None)
     result = demo(tmp_path)
     assert result.figures == ()
+    assert len(result.exports) == 2
+    assert "digits.onnx is left out: writing onnx files needs onnx" in result.text()
     assert "left out: drawing figures needs matplotlib" in result.text()
 
 

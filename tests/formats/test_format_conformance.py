@@ -148,7 +148,11 @@ def files(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+READ_BACK = [name for name in FORMATS if name != "onnx"]
+"""An ONNX file is a graph of operators; what it answers is the subject of test_onnx.py."""
+
+
+@pytest.mark.parametrize("name", READ_BACK)
 @given(model=models())
 def test_what_was_written_is_read_back_and_writing_it_again_changes_nothing(name, model):
     suffix = FORMATS[name].suffixes[0]
@@ -234,7 +238,7 @@ def test_the_suffix_decides(tmp_path, suffix, head):
     assert load(tmp_path / f"a{suffix}").n_vectors == 4
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", READ_BACK)
 def test_other_suffixes_need_the_name_to_write_and_are_recognised_to_read(tmp_path, name):
     path = tmp_path / "model.txt"
     with pytest.raises(FormatError, match=r"names no format: use one of \.svmpress, \.model, \.libsvm"):
@@ -244,7 +248,7 @@ def test_other_suffixes_need_the_name_to_write_and_are_recognised_to_read(tmp_pa
     assert load(str(path), format=name).n_vectors == 4
 
 
-@pytest.mark.parametrize("suffix", [".onnx", ".c", ".h", ".skops"])
+@pytest.mark.parametrize("suffix", [".c", ".h", ".skops"])
 def test_planned_formats_say_so(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     with pytest.raises(FormatError, match="not supported yet"):

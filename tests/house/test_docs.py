@@ -126,12 +126,19 @@ def ran(page: Path, folder: Path, capture: Any) -> Iterator[dict[str, Any]]:
             registry.update(content)
 
 
-def test_the_readme_runs(tmp_path, capsys):
-    def capture(arguments):
+@pytest.fixture
+def capture(capsys):
+    """Run a command of svmpress and return its exit code and all that it printed."""
+
+    def run(arguments):
         capsys.readouterr()
         code = main(arguments)
         return code, "".join(capsys.readouterr())
 
+    return run
+
+
+def test_the_readme_runs(tmp_path, capture):
     with ran(ROOT / "README.md", tmp_path, capture) as namespace:
         X_test, y_test = namespace["X_test"], namespace["y_test"]
         assert namespace["svc"].support_.size == 661  # as the comment in the code says
@@ -149,12 +156,7 @@ def test_the_code_of_the_method_page_runs(tmp_path):
         assert len(namespace["path"]) == 15
 
 
-def test_the_page_of_exports_runs(tmp_path, capsys):
-    def capture(arguments):
-        capsys.readouterr()
-        code = main(arguments)
-        return code, "".join(capsys.readouterr())
-
+def test_the_page_of_exports_runs(tmp_path, capture):
     with ran(ROOT / "docs" / "exports.md", tmp_path, capture) as namespace:
         small, T = namespace["small"], namespace["X_test"]
         shown = {block.language: block.text for block in blocks(ROOT / "docs" / "exports.md")}
@@ -169,6 +171,7 @@ def test_the_page_of_exports_runs(tmp_path, capsys):
             with browsers.serving(tmp_path) as address:
                 document = browsers.open_page(f"{address}/page.html")
             assert browsers.text_of(document, "output") == str(small.predict(T[:1])[0])
+        np.testing.assert_array_equal(namespace["labels"], small.predict(T))
 
 
 def test_every_page_with_code_is_run():

@@ -343,11 +343,11 @@ def refuse_unwritable(path: str) -> None:
         raise InputError(f"cannot write {path}: the folder {folder} is not ours to write to")
 
 
-def refuse_obstacles(model: Any, path: str, format: str) -> None:
-    """Raise an error if a format cannot hold a model."""
+def refuse_obstacles(model: Any, path: str, format: str, **options: Any) -> None:
+    """Raise an error if a format cannot hold a model, written with these options."""
     from svmpress import formats
 
-    found = formats.obstacles(model, format)
+    found = formats.obstacles(model, format, **options)
     if found:
         raise InputError(f"cannot write {path} as {format}: {'; '.join(found)}")
 

@@ -87,7 +87,8 @@ class Demo:
     comparisons: tuple[Comparison, ...]
     exports: tuple[Export, ...]
     figures: tuple[str, ...]
-    note: str
+    notes: tuple[str, ...]
+    """What was left out, and why."""
     seconds: float
 
     def facts(self) -> dict[str, Any]:
@@ -98,7 +99,7 @@ class Demo:
         """Return everything for people."""
         files = [c.file for c in self.comparisons] + [e.text() for e in self.exports] + list(self.figures)
         parts = [c.text() for c in self.comparisons]
-        parts.append("\n".join(["written:", *(f"  {f}" for f in files), *([self.note] if self.note else [])]))
+        parts.append("\n".join(["written:", *(f"  {f}" for f in files), *self.notes]))
         return "\n\n".join([*parts, f"{self.seconds:.0f} s in all"])
 
 
@@ -128,9 +129,10 @@ def demo(out: str | os.PathLike[str], *, figure: bool = True, progress: Progress
         _compare("digits", "handwritten digits, 10 classes", digits, 0.1, folder, progress),
         _compare("clusters", "overlapping clusters, 2 classes", clusters, 0.01, folder, progress),
     )
-    exported = _export(comparisons[0].file, folder)
-    figures, note = _draw(folder, progress) if figure else ((), "")
-    return Demo(comparisons, exported, figures, note, time.perf_counter() - start)
+    exported, no_graph = _export(comparisons[0].file, folder)
+    figures, no_figure = _draw(folder, progress) if figure else ((), "")
+    notes = tuple(note for note in (no_graph, no_figure) if note)
+    return Demo(comparisons, exported, figures, notes, time.perf_counter() - start)
 
 
 def _compare(
@@ -170,13 +172,19 @@ def _measure(model: KernelModel, path: Path, X: NDArray[Any], y: NDArray[Any]) -
     return Measured(model.n_vectors, path.stat().st_size, accuracy, best / len(y))
 
 
-def _export(file: str, folder: Path) -> tuple[Export, ...]:
-    """Write the compressed digits as programs."""
+def _export(file: str, folder: Path) -> tuple[tuple[Export, ...], str]:
+    """Write the compressed digits as programs; return them, and what was left out and why."""
     module, _, page, _ = exports.export_web(file, folder / "digits-web")
-    return (
+    written = (
         Export("the digits in JavaScript", str(module), module.stat().st_size),
         Export("a page that tries it", str(page), page.stat().st_size),
     )
+    graph = folder / "digits.onnx"
+    try:
+        formats.save(file, graph)
+    except MissingExtraError as e:
+        return written, f"{graph.name} is left out: {e}"
+    return (*written, Export("the digits for onnxruntime", str(graph), graph.stat().st_size)), ""
 
 
 def _draw(folder: Path, progress: Progress | None) -> tuple[tuple[str, ...], str]:

@@ -17,6 +17,7 @@ from svmpress.cli.common import (
     remark,
     table,
 )
+from svmpress.errors import InputError
 
 TARGETS = {"web": export_web}
 """Targets that are no model files, by name: a module with ``SUFFIXES`` and ``run(args)``."""
@@ -25,11 +26,13 @@ _EPILOG = """\
 A LibSVM file holds no input scaling: it goes beside the model as FILE.range, for svm-scale -r.
 A LibSVM vector serves one class only, so a model of many classes that share their vectors needs copies;
 the command says how many before it writes.
+An ONNX file is a graph of plain operators for onnxruntime and the like; svmpress does not read it back.
 A file ending in .js or .mjs is a module of JavaScript for browsers and node; a folder (--target web) gets a page
 that tries it, too.
 
 examples:
   svmpress export small.svmpress -o small.model
+  svmpress export small.svmpress -o small.onnx
   svmpress export big.model -o big.svmpress
   svmpress export small.svmpress -o model.js
   svmpress export small.svmpress --target web -o web/
@@ -56,6 +59,9 @@ def add(commands: Any) -> None:
         help="what to make: a model file, or a program for the web (default: by the suffix of the output)",
     )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    onnx = p.add_argument_group("ONNX files")
+    onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
+    onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -63,6 +69,8 @@ def run(args: argparse.Namespace) -> Report:
     suffix = Path(args.output).suffix.lower()
     meant = next((name for name, module in TARGETS.items() if suffix in module.SUFFIXES), "file")
     target = args.target or (meant if args.format is None else "file")
+    if target != "file" and _options(args):
+        raise InputError(f"--opset and --float64 are for ONNX files; {args.output} is to be for {target}")
     return _to_file(args) if target == "file" else TARGETS[target].run(args)
 
 
@@ -71,11 +79,12 @@ def _to_file(args: argparse.Namespace) -> Report:
 
     form = destination(args.output, args.format, args.model)
     model = formats.load(args.model)
-    refuse_obstacles(model, args.output, form)
+    options = _options(args)
+    refuse_obstacles(model, args.output, form, **options)
     note = copies_remark(model, form)
     if note:
         remark(args, f"note: {note}")
-    formats.save(model, args.output, form)
+    formats.save(model, args.output, form, **options)
     size = Path(args.output).stat().st_size
     facts = {
         "output": args.output,
@@ -86,3 +95,9 @@ def _to_file(args: argparse.Namespace) -> Report:
         "notes": [note] if note else [],
     }
     return Report(facts, table({"written to": args.output, "format": form, "size": format_bytes(size)}))
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the format that the arguments set."""
+    chosen = {"opset": args.opset, "dtype": "float64" if args.float64 else None}
+    return {name: value for name, value in chosen.items() if value is not None}

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from svmpress.errors import FormatError, InputError
-from svmpress.formats import libsvm, native
+from svmpress.errors import FormatError, InputError, MissingExtraError
+from svmpress.formats import libsvm, native, onnx_write
 from svmpress.model import KernelModel
 from svmpress.storage import PathLike
 
@@ -37,21 +38,30 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """A file format: its functions, and the suffixes of its files."""
+    """A file format: its functions, and the suffixes of its files.
+
+    ``write`` and ``obstacles`` take the ``options`` that the format has, by name; to write, it may need the package
+    that an ``extra`` of the same name brings.
+    """
 
     read: Callable[[Path], KernelModel]
-    write: Callable[[KernelModel, Path], None]
-    obstacles: Callable[[KernelModel], list[str]]
+    write: Callable[..., None]
+    obstacles: Callable[..., list[str]]
     suffixes: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    extra: str | None = None
 
 
 FORMATS: dict[str, Format] = {
     "native": Format(native.read, native.write, native.obstacles, (".svmpress",)),
     "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm")),
+    "onnx": Format(
+        onnx_write.read, onnx_write.write, onnx_write.obstacles, (".onnx",), options=("opset", "dtype"), extra="onnx"
+    ),
 }
 """Every file format by name."""
 
-_PLANNED = {".onnx": "ONNX", ".c": "C", ".h": "C", ".skops": "skops"}
+_PLANNED = {".c": "C", ".h": "C", ".skops": "skops"}
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
 _PICKLE_HEADS = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 
@@ -95,31 +105,35 @@ def load(path: PathLike, format: str | None = None) -> KernelModel:
         raise InputError(f"cannot read {path}: {e.strerror or e}") from e
 
 
-def save(model: Any, path: PathLike, format: str | None = None) -> None:
+def save(model: Any, path: PathLike, format: str | None = None, **options: Any) -> None:
     """Write a model to a file, whole or not at all.
 
     Parameters
     ----------
     model : KernelModel, or what :func:`as_model` makes one of
     path : path
-    format : "native" or "libsvm", optional
+    format : "native", "libsvm" or "onnx", optional
         By default the suffix says it: ``.svmpress`` keeps everything of a model; ``.model`` and ``.libsvm`` are read
-        by LibSVM's programs. See :func:`obstacles` for what a format cannot hold and :func:`save_cost` for what it
-        costs.
+        by LibSVM's programs; ``.onnx`` is a graph for onnxruntime and the like, which is not read back. See
+        :func:`obstacles` for what a format cannot hold and :func:`save_cost` for what it costs.
+    **options
+        Of an ONNX file: ``opset``, 13 to 17 (default: 13), and ``dtype``, "float32" (default) or "float64".
 
     Raises
     ------
     FormatError
         When the format cannot hold the model, or none has that suffix.
     InputError
-        When the file cannot be written; what was there before is untouched.
+        When the file cannot be written; what was there before is untouched. When the format has no such option.
+    MissingExtraError
+        When the format needs a package that is not installed.
     """
     name = format_of(path, format)
     path, model = Path(path), as_model(model)
-    found = obstacles(model, name)
+    found = obstacles(model, name, **options)
     if found:
         raise FormatError(f"cannot save the model as {name}: {'; '.join(found)}")
-    _format(name).write(model, path)
+    _format(name).write(model, path, **options)
 
 
 def format_of(path: PathLike, format: str | None = None) -> str:
@@ -134,11 +148,15 @@ def format_of(path: PathLike, format: str | None = None) -> str:
     ------
     FormatError
         When there is none of that name or suffix.
+    MissingExtraError
+        When writing it needs a package that is not installed.
     """
     name = format or _by_suffix(Path(path))
     if name is None:
         raise FormatError(f"the suffix of {path} names no format: use one of {_known_suffixes()}, or name the format")
-    _format(name)
+    extra = _format(name).extra
+    if extra is not None and find_spec(extra) is None:
+        raise MissingExtraError(f"writing {name} files", extra, extra)
     return name
 
 
@@ -203,10 +221,17 @@ def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
     return to_sklearn.converted(as_model(model), sparse)
 
 
-def obstacles(model: KernelModel, format: str) -> list[str]:
-    """Return what ``format`` ("native", "libsvm", or "sklearn" for :func:`to_estimator`) cannot hold of a model."""
+def obstacles(model: KernelModel, format: str, **options: Any) -> list[str]:
+    """Return what ``format`` cannot hold of a model, asked with the options that it would be saved with.
+
+    Formats are those of :func:`save`, and "sklearn" for :func:`to_estimator`.
+    """
     if format != "sklearn":
-        return _format(format).obstacles(model)
+        known = _format(format).options
+        for name in options:
+            if name not in known:
+                raise InputError(f"the {format} format has no option {name!r}; it has {', '.join(known) or 'none'}")
+        return _format(format).obstacles(model, **options)
     from svmpress.formats import to_sklearn
 
     return to_sklearn.obstacles(model)
