@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import threadpoolctl
 from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.kernel_ridge import KernelRidge
@@ -110,15 +111,45 @@ def test_values_that_do_not_fit_a_regressor_are_refused(rows):
         ({"method": "magic"}, "unknown method 'magic'; choose one of auto, paper, lars"),
         ({"method": 3}, "method must be a name or an object with a run method, not 3"),
         ({"layout": "thunder"}, "unknown layout 'thunder'; choose one of shared, libsvm"),
-        ({"random_state": -1}, "random_state must be a whole number of at least 0, not -1"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0, a .* not -1"),
         ({"random_state": 0.5}, "random_state must be a whole number"),
-        ({"random_state": None}, "random_state must be a whole number"),
+        ({"random_state": "7"}, "random_state must be a whole number"),
         ({"random_state": True}, "random_state must be a whole number"),
         ({"max_memory": 1000}, "max_memory must be a whole number of at least 16777216 bytes, not 1000"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(svc, rows, options, words):
     refused(words, svc, *rows[:2], **options)
+
+
+def test_generators_of_numpy_are_seeds(svc, rows):
+    def small(random_state):
+        return svmpress.compress(svc, *rows[:2], vectors=5, random_state=random_state).model.expansion.vectors
+
+    np.testing.assert_array_equal(small(np.random.default_rng(3)), small(np.random.default_rng(3)))
+    np.testing.assert_array_equal(small(np.random.RandomState(3)), small(np.random.RandomState(3)))
+    generator = np.random.default_rng(3)
+    assert not np.array_equal(small(generator), small(generator))
+    before = np.random.get_state()  # noqa: NPY002
+    try:
+        np.random.seed(4)  # noqa: NPY002
+        first = small(None)
+        assert not np.array_equal(first, small(None))
+        np.random.seed(4)  # noqa: NPY002
+        np.testing.assert_array_equal(first, small(None))
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
+def test_the_same_model_on_every_run_and_any_number_of_threads(svc, rows):
+    def small(threads):
+        with threadpoolctl.threadpool_limits(threads):
+            return svmpress.compress(svc, *rows[:2], vectors=5, random_state=1).model.expansion
+
+    one, again, two = small(1), small(1), small(2)
+    for other in (again, two):
+        np.testing.assert_array_equal(one.vectors, other.vectors)
+        np.testing.assert_array_equal(one.coef, other.coef)
 
 
 @pytest.mark.torch

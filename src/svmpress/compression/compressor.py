@@ -26,7 +26,22 @@ from svmpress.compression.sizing import SizePoint, search_size
 from svmpress.decoders import positions_of
 from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
-from svmpress.methods import Auto, Check, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
+from svmpress.kernels import Kernel, Linear, Polynomial
+from svmpress.methods import (
+    Auto,
+    Check,
+    Decision,
+    Effort,
+    Exact,
+    LarsSVM,
+    Layout,
+    Method,
+    Outcome,
+    Paper,
+    Problem,
+    Progress,
+    exact_expansion,
+)
 from svmpress.model import KernelModel, expansion_bytes
 from svmpress.numerics import Backend, Rows, TracePoint, arrays
 from svmpress.select import SelectionPath
@@ -142,7 +157,7 @@ def compress(
     max_seconds: float | None = None,
     layout: Layout = "shared",
     device: str = "cpu",
-    random_state: int = 0,
+    random_state: Any = 0,
     progress: Progress | None = None,
     max_memory: int = DEFAULT_MEMORY,
 ) -> Compression:
@@ -171,7 +186,9 @@ def compress(
         ``"libsvm"``: each vector of a one-vs-one model belongs to one class, so that a LibSVM file needs no copies.
     device : str
         ``"cpu"`` (NumPy), or a device of torch such as ``"cuda"``.
-    random_state : int
+    random_state : int, RandomState, Generator or None
+        A number makes the same model on every run. A generator of NumPy, or None, which stands for NumPy's global one,
+        is asked for such a number.
     progress : callable, optional
         Called with (stage, done, total); a total of 0 is one that is not known.
     max_memory : int
@@ -205,12 +222,14 @@ def compress(
         y=_answers(source, X, y),
         layout=layout,
         backend=Backend.of(device),
-        seed=_seed(random_state),
+        seed=seed_of(random_state),
         max_bytes=max_memory,
         progress=progress or (lambda stage, done, total: None),
         deadline=_deadline(max_seconds, start),
     )
     problem, unused = heeded(problem)
+    if method == "auto" and _may_be_exact(source.kernel):
+        way = Exact(way)
     if budget.max_drop is not None:
         result = _within_drop(problem, way, budget)
     else:
@@ -243,10 +262,31 @@ def _method(method: str | Method, effort: Effort) -> Method:
     return method
 
 
-def _seed(random_state: Any) -> int:
+def _may_be_exact(kernel: Kernel) -> bool:
+    """Return whether a kernel is one whose machines have a rank; other kernels need not be asked."""
+    return isinstance(kernel, Linear | Polynomial)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed that ``random_state`` means; as in scikit-learn, None takes NumPy's global generator.
+
+    Examples
+    --------
+    >>> seed_of(3), seed_of(np.random.default_rng(0)) == seed_of(np.random.default_rng(0))
+    (3, True)
+    """
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
         return int(random_state)
-    raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
+    if random_state is None:
+        random_state = np.random.mtrand._rand
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31, dtype=np.int64))
+    raise InputError(
+        "random_state must be a whole number of at least 0, a Generator or RandomState of NumPy, or None, not "
+        f"{random_state!r}"
+    )
 
 
 def _rows(source: KernelModel, X: Any) -> Rows | None:
@@ -292,7 +332,7 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
 
 def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compression:
     source = problem.source
-    if m >= source.n_vectors:
+    if m >= source.n_vectors and not (isinstance(way, Exact) and exact_expansion(source, problem.layout)):
         return Compression(source, source, budget, Status.UNCHANGED, f"{m} of {source.n_vectors}")
     return _finished(problem, budget, way.run(problem, m), m)
 
