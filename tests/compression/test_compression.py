@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 from scipy import sparse
-from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
@@ -246,30 +246,6 @@ def test_the_source_is_left_as_it_was(svc, rows):
     np.testing.assert_array_equal(source.decision_function(X_test), before)
     np.testing.assert_array_equal(X, kept[0])
     np.testing.assert_array_equal(y, kept[1])
-
-
-def calibrated(svc):
-    source = svmpress.from_estimator(svc)
-    return svmpress.KernelModel(
-        source.expansion, source.decoder, probability={"probA": np.array([-1.0]), "probB": np.array([0.1])}
-    )
-
-
-def test_probabilities_of_the_source_stay_with_its_values(rows):
-    X, _, *_ = rows
-    source = calibrated(SVC(gamma=1.0).fit(*rows[:2]))
-    assert set(svmpress.compress(source, X, vectors=6).model.probability) == {"probA", "probB"}
-
-
-def test_probabilities_are_left_out_where_labels_are_fitted():
-    X, y = make_blobs(800, centers=[[0, 0], [2, 0]], cluster_std=1.2, random_state=0)
-    source = calibrated(SVC(C=1000, gamma=10).fit(X, y))
-    result = svmpress.compress(source, X, y, vectors=10)
-    fitted = [d for d in result.decisions if d.adopted and "labels" in d.change]
-    assert bool(result.model.probability) == (not fitted)
-    copy = svmpress.compress(source, X, y, vectors=10, method=Auto(work=1e8, copies_only=True))
-    assert set(copy.model.probability) == {"probA", "probB"}
-    assert len(result.notes) == len(copy.notes) + bool(fitted)  # that they are left out
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -12,23 +12,25 @@ conformance tests run on it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from svmpress.errors import FormatError, InputError
 from svmpress.formats import libsvm, native
-from svmpress.model import KernelModel
+from svmpress.model import KernelExpansion, KernelModel
 from svmpress.storage import PathLike
 
 __all__ = [
     "FORMATS",
     "Format",
     "as_model",
+    "can_convert",
     "format_of",
     "from_estimator",
     "libsvm",
     "load",
+    "merged",
     "obstacles",
     "save",
     "save_cost",
@@ -167,6 +169,20 @@ def from_estimator(estimator: Any) -> KernelModel:
     from svmpress.formats import from_sklearn  # scikit-learn takes a second to load
 
     return from_sklearn.converted(estimator)
+
+
+def can_convert(estimator: Any) -> bool:
+    """Return whether :func:`from_estimator` takes this kind of estimator, with every step of it."""
+    from svmpress.formats import from_sklearn
+
+    return from_sklearn.can_convert(estimator)
+
+
+def merged(machines: Sequence[KernelExpansion]) -> KernelExpansion:
+    """Return machines of one kernel and one output each as one expansion; equal vectors are stored once."""
+    from svmpress.formats import from_sklearn
+
+    return from_sklearn.merged(machines)
 
 
 def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:

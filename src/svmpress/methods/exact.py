@@ -9,7 +9,7 @@ eigenvectors are the vectors, its eigenvalues over γ² the coefficients, at mos
 *Simplified support vector decision rules*, 1996).
 
 Fewer vectors than the rank, linear kernel. Of all matrices of rank m, ``W_m = P_m P_mᵀ W`` has the closest values at
-rows X, where ``P_m`` (M, m) are the first left singular vectors of ``W Xcᵀ``, Xc the rows less their mean, and intercepts
+rows X, where ``P_m`` (M, m) are the first left singular vectors of ``W Xcᵀ``, Xc the rows less their mean; intercepts
 take up the mean. That is the best copy. Labels may recommend another function: what the usual way finds is taken if
 rows prefer it.
 """

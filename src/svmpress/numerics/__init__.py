@@ -31,6 +31,7 @@ from svmpress.numerics.optimisers import (
 )
 from svmpress.numerics.parallel import one_blas_thread, one_scipy_thread, side_by_side, threads
 from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
+from svmpress.numerics.tables import check_names, column_names, ordered_columns
 
 __all__ = [
     "DEFAULT_MAX_BYTES",
@@ -50,6 +51,8 @@ __all__ = [
     "any_negative",
     "arrays",
     "blocks",
+    "check_names",
+    "column_names",
     "dense",
     "device_of",
     "dot",
@@ -59,6 +62,7 @@ __all__ = [
     "namespace",
     "one_blas_thread",
     "one_scipy_thread",
+    "ordered_columns",
     "pieces",
     "side_by_side",
     "solve_positive",

@@ -1,0 +1,129 @@
+"""Probabilities of a small model: the source's parameters where they still hold, else fitted again.
+
+Parameters belong to decision values. Where these were copied, the source's parameters are kept, unless others that are
+fitted to some rows are closer to its probabilities on others; where the small model has values of its own, the fitted
+ones are taken. They are of the kind that the source had.
+
+What they are fitted to are the source's probabilities, not labels: the source was calibrated on rows that it had not
+been trained on, while those that are given here are its training rows, more often than not, and on these any SVM looks
+surer than it should be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmpress.methods import Problem, split_rows
+from svmpress.model import Calibration, KernelModel, class_probabilities, fit_probability, kind_of
+from svmpress.numerics import arrays
+
+_LEAST_ROWS = 30
+"""Rows from which on parameters are fitted and judged."""
+_MOST_ROWS = 20_000
+_BAR = 1.0
+"""Standard errors by which fitted parameters must be ahead of those that are kept."""
+
+
+@dataclass(frozen=True)
+class ProbabilityCheck:
+    """How good the probabilities of a small model are, measured on rows that had no part in their fit.
+
+    Parameters
+    ----------
+    kept : bool
+        Whether the parameters are the source's; else they were fitted again.
+    on : str
+        What it was measured on.
+    rows : int
+    difference : float
+        Mean distance of a probability from the source's.
+    calibration, source_calibration : Calibration or None
+        With labels: Brier score and expected calibration error, of the small model and of its source.
+    """
+
+    kept: bool
+    on: str
+    rows: int
+    difference: float
+    calibration: Calibration | None = None
+    source_calibration: Calibration | None = None
+
+    def lines(self) -> list[str]:
+        """Return it for a person to read."""
+        how = "kept" if self.kept else "calibrated again"
+        found = [
+            f"probabilities    {how}; {self.difference:.4f} from the source's on average, on {self.rows:,} {self.on}"
+        ]
+        if self.calibration is not None and self.source_calibration is not None:
+            now, before = self.calibration, self.source_calibration
+            found += [
+                f"Brier score      {now.brier:.4f}; source {before.brier:.4f}",
+                f"calibration err. {now.error:.4f}; source {before.error:.4f}",
+            ]
+        return found
+
+
+def with_probabilities(
+    model: KernelModel, problem: Problem, check: NDArray[np.intp] | None
+) -> tuple[KernelModel, ProbabilityCheck | None]:
+    """Return the small model with parameters of probabilities, and how good they are; None where there are none.
+
+    Parameters
+    ----------
+    model : KernelModel
+        With the source's parameters if it copies its values, else without.
+    problem : Problem
+        With all rows that were given and are used.
+    check : (k,) or None
+        Rows among these that were not fitted.
+    """
+    source = problem.source
+    kind = kind_of(source.probability)
+    if kind is None or not source.has_probability:
+        return model, None
+    on, X, y = _rows(problem, check)
+    n = X.shape[0]
+    before, F = problem.values(X), arrays.to_numpy(model.expansion.decision_values(X, problem.max_bytes))
+    theirs = class_probabilities(source.probability, source.decoder, before)
+    judges = np.arange(n)
+    kept = bool(model.probability)
+    if n >= _LEAST_ROWS:
+        fit, judges = split_rows(n, problem.seed, y, n // 2)
+        again = fit_probability(kind, model.decoder, F[fit], theirs[fit])
+        old = None if not kept else class_probabilities(model.probability, model.decoder, F[judges])
+        new = class_probabilities(again, model.decoder, F[judges])
+        if old is None or _is_ahead(new, old, theirs[judges]):
+            model, kept = replace(model, probability=again), False
+    if not model.probability:
+        return model, None
+    ours = class_probabilities(model.probability, model.decoder, F[judges])
+    theirs = theirs[judges]
+    difference = float(np.abs(ours - theirs).mean())
+    if y is None:
+        return model, ProbabilityCheck(kept, on, judges.size, difference)
+    right = y[judges]
+    return model, ProbabilityCheck(
+        kept, on, judges.size, difference, Calibration.of(ours, right), Calibration.of(theirs, right)
+    )
+
+
+def _rows(problem: Problem, check: NDArray[np.intp] | None) -> tuple[str, arrays.Rows, NDArray[np.intp] | None]:
+    """Return rows to fit and judge by, what they are, and the positions of their classes if labels are known."""
+    if problem.rows is None:
+        X, y, on = problem.source.expansion.vectors, None, "support vectors of the source"
+        check = np.arange(X.shape[0])
+    else:
+        X, y, on = problem.rows, problem.y, "held-out rows" if check is not None else "rows that were fitted"
+        check = np.arange(X.shape[0]) if check is None else check
+    check = check if check.size <= _MOST_ROWS else np.random.default_rng(problem.seed).permutation(check)[:_MOST_ROWS]
+    return on, arrays.take(X, check), None if y is None else y[check]
+
+
+def _is_ahead(new: NDArray[Any], old: NDArray[Any], targets: NDArray[Any]) -> bool:
+    """Return whether probabilities are closer to the targets than others are, by more than noise."""
+    gain = np.sum((old - targets) ** 2 - (new - targets) ** 2, axis=1)
+    return bool(gain.mean() > _BAR * gain.std() / np.sqrt(len(gain)))

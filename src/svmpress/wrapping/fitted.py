@@ -1,0 +1,115 @@
+"""A KernelModel as a fitted estimator of scikit-learn: what stands in the place of an SVM once it is compressed.
+
+Unlike those of :func:`svmpress.to_estimator`, which are scikit-learn's own and predict as slowly, these predict with
+the model itself. Their ``fit`` changes nothing, as that of ``FrozenEstimator``: a model is made by ``compress()``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from svmpress.model import KernelModel
+
+
+class _KernelEstimator(BaseEstimator):  # type: ignore[misc]
+    """What the three have in common."""
+
+    def __init__(self, model: KernelModel) -> None:
+        self.model = model
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Return the estimator as it is: it is fitted already."""
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the answer for each row, (n,)."""
+        return self.model.predict(X)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return self.model.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the features, where they have any."""
+        if self.model.feature_names is None:
+            raise AttributeError("the features of this model have no names")
+        return np.array(self.model.feature_names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _has_probability(estimator: Any) -> bool:
+    return bool(estimator.model.has_probability)
+
+
+class KernelClassifier(ClassifierMixin, _KernelEstimator):  # type: ignore[misc]
+    """A classifier that answers as its model does.
+
+    Parameters
+    ----------
+    model : KernelModel
+    """
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels, in the order of the scores and probabilities."""
+        return np.asarray(self.model.classes_)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the scores of each row, (n,) or (n, K)."""
+        return self.model.decision_function(X)
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Return the probability of each class, (n, K)."""
+        return self.model.predict_proba(X)
+
+
+class KernelRegressor(RegressorMixin, _KernelEstimator):  # type: ignore[misc]
+    """A regressor that answers as its model does.
+
+    Parameters
+    ----------
+    model : KernelModel
+    """
+
+
+class KernelOutlierDetector(OutlierMixin, _KernelEstimator):  # type: ignore[misc]
+    """A one-class SVM that answers as its model does: +1 is an inlier, -1 an outlier.
+
+    Parameters
+    ----------
+    model : KernelModel
+    """
+
+    @property
+    def offset_(self) -> float:
+        """What is taken off the score of a row to decide."""
+        return -float(self.model.expansion.intercept[0])
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the signed distance from the boundary, positive inside, (n,)."""
+        return self.model.decision_function(X)
+
+    def score_samples(self, X: Any) -> NDArray[Any]:
+        """Return the score of each row before the offset, (n,)."""
+        return self.decision_function(X) + self.offset_
+
+
+def fitted_estimator(model: KernelModel) -> Any:
+    """Return a model as a fitted estimator; see :func:`svmpress.wrapping.fitted_estimator`."""
+    kinds = {"classification": KernelClassifier, "regression": KernelRegressor, "outlier": KernelOutlierDetector}
+    return kinds[model.task](model)
