@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from svmpress.errors import FormatError, InputError
 from svmpress.formats import libsvm, native
@@ -185,7 +185,7 @@ def merged(machines: Sequence[KernelExpansion]) -> KernelExpansion:
     return from_sklearn.merged(machines)
 
 
-def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
+def to_estimator(model: Any, *, sparse: bool | None = None, multiclass: Literal["ovo", "ovr"] | None = None) -> Any:
     """Return a model as a fitted estimator of scikit-learn.
 
     Parameters
@@ -193,6 +193,10 @@ def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
     model : KernelModel, or what :func:`as_model` makes one of
     sparse : bool, optional
         Whether the estimator accepts sparse rows; by default when the vectors of the model are sparse.
+    multiclass : "ovo" or "ovr", optional
+        What becomes of a model with one value a class: an SVC, or a OneVsRestClassifier of SVCs, which has the same
+        ``decision_function`` as the model but which the usual converter to ONNX gets wrong. By default an SVC, unless
+        the model comes from a OneVsRestClassifier, or that is much smaller.
 
     Returns
     -------
@@ -216,7 +220,7 @@ def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
     """
     from svmpress.formats import to_sklearn
 
-    return to_sklearn.converted(as_model(model), sparse)
+    return to_sklearn.converted(as_model(model), sparse, multiclass)
 
 
 def obstacles(model: KernelModel, format: str) -> list[str]:
