@@ -14,9 +14,9 @@ a plain SVC, whose decision values are the machine's own.
 
 A model with one value a class (Argmax) becomes an SVC, too: the values of its pairs are differences, and the votes
 elect the same class. It takes K - 1 copies of each vector and as many coefficients of each, where a
-``OneVsRestClassifier`` of SVCs takes K copies with one. That has the model's own values for a ``decision_function``, but
-the usual converter to ONNX gets its labels wrong. Models of such classifiers become such again, and others where an SVC
-would be much larger.
+``OneVsRestClassifier`` of SVCs takes K copies with one. That has the model's own values for a ``decision_function``,
+but the usual converter to ONNX gets its labels wrong. Models of such classifiers become such again, and others where an
+SVC would be much larger.
 """
 
 from __future__ import annotations
