@@ -21,8 +21,8 @@ from svmpress.decoders import Decoder, Floats, PairVote
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
 from svmpress.model.expansion import KernelExpansion, Scaling
-from svmpress.model.probability import class_probabilities, kind_of
-from svmpress.numerics import arrays, ordered_columns
+from svmpress.model.probability import Probabilities, kind_of
+from svmpress.numerics import arrays, as_array
 from svmpress.predictor import Ballot
 
 Task = Literal["classification", "regression", "outlier"]
@@ -130,8 +130,11 @@ class KernelModel:
         """
         # rows that need no conversion skip all checks but the predictor's own: a single row takes microseconds
         F = self.expansion.predictor.dense(X, self.scaling, n_threads)
+        if F is None and hasattr(X, "columns"):
+            X = as_array(X, self.feature_names)
+            F = self.expansion.predictor.dense(X, self.scaling, n_threads)
         if F is None:
-            X = arrays.check_rows(ordered_columns(X, self.feature_names), n_features=self.n_features)
+            X = arrays.check_rows(X, n_features=self.n_features)
             F = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, self.scaling, n_threads))
         return F
 
@@ -165,7 +168,12 @@ class KernelModel:
                 "the model has no probabilities, as its source had none: compress a CalibratedClassifierCV around "
                 "the SVM, or a LibSVM model that was trained with -b 1"
             )
-        return class_probabilities(self.probability, self.decoder, self.decision_values(X, max_bytes, n_threads))
+        return self._sure(self.decision_values(X, max_bytes, n_threads))
+
+    @cached_property
+    def _sure(self) -> Probabilities:
+        """From decision values to probabilities."""
+        return Probabilities(self.probability, self.decoder)
 
     @cached_property
     def _ballot(self) -> Ballot | None:

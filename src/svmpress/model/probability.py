@@ -52,37 +52,75 @@ def kind_of(parameters: Mapping[str, Any]) -> Kind | None:
     return next((kind for name, kind in _MEMBERS.items() if name in parameters), None)
 
 
-def class_probabilities(parameters: Mapping[str, Floats], decoder: Decoder, F: Floats) -> Floats:
-    """Return the probability of each class, (n, K), at decision values F (n, M).
+class Probabilities:
+    """From decision values F (n, M) to the probability of each class, (n, K).
+
+    Parameters
+    ----------
+    parameters : mapping of name to array
+    decoder : Decoder
 
     Examples
     --------
-    >>> sign = Sign(np.array(["no", "yes"]))
-    >>> class_probabilities({"probA": np.array([-1.0]), "probB": np.zeros(1)}, sign, np.array([[0.0], [9.0]])).round(3)
+    >>> sure = Probabilities({"probA": np.array([-1.0]), "probB": np.zeros(1)}, Sign(np.array(["no", "yes"])))
+    >>> sure(np.array([[0.0], [9.0]])).round(3)
     array([[0.5, 0.5],
            [0. , 1. ]])
     """
-    kind, F = kind_of(parameters), F.astype(np.float64, copy=False)
-    _check(parameters, kind, _n_classes(decoder))
-    if kind == "pairs":
-        A, B = parameters["probA"], parameters["probB"]
-        return coupled(np.clip(expit(-(A * _pair_values(decoder, F) + B)), _LEAST, 1 - _LEAST), _n_classes(decoder))
-    scores = class_scores(decoder, F)
-    if kind == "temperature":
+
+    def __init__(self, parameters: Mapping[str, Floats], decoder: Decoder) -> None:
+        kind = kind_of(parameters)
+        self._n_classes = _n_classes(decoder)
+        _check(parameters, kind, self._n_classes)
+        self._parameters, self._decoder = parameters, decoder
+        self._of = {
+            "pairs": self._by_pairs,
+            "sigmoid": self._by_sigmoids,
+            "isotonic": self._by_curves,
+            "temperature": self._by_temperature,
+        }[kind or "pairs"]
+
+    def __call__(self, F: Floats) -> Floats:
+        """Return the probabilities at decision values F."""
+        return self._of(F.astype(np.float64, copy=False))
+
+    def _by_pairs(self, F: Floats) -> Floats:
+        r = _pair_values(self._decoder, F) * -self._parameters["probA"]
+        r -= self._parameters["probB"]
+        expit(r, out=r)
+        np.maximum(r, _LEAST, out=r)
+        np.minimum(r, 1 - _LEAST, out=r)
+        return coupled(r, self._n_classes)
+
+    def _by_temperature(self, F: Floats) -> Floats:
+        scores = class_scores(self._decoder, F)
         both = np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
-        return np.asarray(softmax(parameters["inverse_temperature"] * both, axis=1))
-    if kind == "sigmoid":
-        each = expit(-(parameters["sigmoid_slope"] * scores + parameters["sigmoid_offset"]))
-    else:
-        each = np.empty_like(scores)
-        ends = np.cumsum(parameters["isotonic_points"].astype(np.intp))[:-1]
-        stairs = zip(*(np.split(parameters[name], ends) for name in ("isotonic_x", "isotonic_y")), strict=True)
-        for k, (x, y) in enumerate(stairs):
-            each[:, k] = np.interp(scores[:, k], x, y)
+        return np.asarray(softmax(self._parameters["inverse_temperature"] * both, axis=1))
+
+    def _by_sigmoids(self, F: Floats) -> Floats:
+        slope, offset = self._parameters["sigmoid_slope"], self._parameters["sigmoid_offset"]
+        return _normalised(expit(-(slope * class_scores(self._decoder, F) + offset)))
+
+    def _by_curves(self, F: Floats) -> Floats:
+        scores, each = class_scores(self._decoder, F), []
+        ends = np.cumsum(self._parameters["isotonic_points"].astype(np.intp))[:-1]
+        curves = zip(*(np.split(self._parameters[name], ends) for name in ("isotonic_x", "isotonic_y")), strict=True)
+        for k, (x, y) in enumerate(curves):
+            each.append(np.interp(scores[:, k], x, y))
+        return _normalised(np.stack(each, axis=1))
+
+
+def _normalised(each: Floats) -> Floats:
+    """Return probabilities that add up to one, (n, K), of those of each class, or of the later of two, (n, 1)."""
     if each.shape[1] == 1:
         return np.hstack([1 - each, each])
     total = each.sum(axis=1, keepdims=True)
     return np.divide(each, total, out=np.full_like(each, 1 / each.shape[1]), where=total > 0)
+
+
+def class_probabilities(parameters: Mapping[str, Floats], decoder: Decoder, F: Floats) -> Floats:
+    """Return the probability of each class, (n, K), at decision values F (n, M); see :class:`Probabilities`."""
+    return Probabilities(parameters, decoder)(F)
 
 
 def _check(parameters: Mapping[str, Floats], kind: Kind | None, n_classes: int) -> None:
@@ -138,7 +176,10 @@ def coupled(r: Floats, n_classes: int) -> Floats:
     [[0.44, 0.11, 0.44]]
     """
     if n_classes == 2:
-        return np.hstack([r, 1 - r])
+        p = np.empty((len(r), 2))
+        p[:, :1] = r
+        np.subtract(1, r, out=p[:, 1:])
+        return p
     first, second = class_pairs(n_classes).T
     n, K = len(r), n_classes
     against = np.zeros((n, K, K))  # [:, i, j]: the part of class i in the pair of i and j

@@ -31,7 +31,7 @@ from svmpress.numerics.optimisers import (
 )
 from svmpress.numerics.parallel import one_blas_thread, one_scipy_thread, side_by_side, threads
 from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
-from svmpress.numerics.tables import check_names, column_names, ordered_columns
+from svmpress.numerics.tables import as_array, check_names, column_names, ordered_columns
 
 __all__ = [
     "DEFAULT_MAX_BYTES",
@@ -50,6 +50,7 @@ __all__ = [
     "Watcher",
     "any_negative",
     "arrays",
+    "as_array",
     "blocks",
     "check_names",
     "column_names",

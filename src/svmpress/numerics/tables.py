@@ -19,13 +19,16 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     >>> print(column_names(np.zeros((2, 2))))
     None
     """
-    names = getattr(X, "column_names", None)  # pyarrow has the columns themselves under the other name
-    names = getattr(X, "columns", None) if names is None else names
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
     try:
-        names = None if names is None else tuple(names)
+        names = columns.tolist() if hasattr(columns, "tolist") else list(columns)
     except TypeError:
         return None
-    return names if names and all(isinstance(name, str) for name in names) else None
+    if set(map(type, names)) != {str}:  # pyarrow has the columns themselves under that name
+        names = list(getattr(X, "column_names", ()))
+    return tuple(names) if names and set(map(type, names)) == {str} else None
 
 
 def ordered_columns(X: Any, names: Sequence[str] | None) -> Any:
@@ -47,6 +50,25 @@ def ordered_columns(X: Any, names: Sequence[str] | None) -> Any:
         return X
     check_names(given, names, "X")
     return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
+
+
+def as_array(X: Any, names: Sequence[str] | None) -> Any:
+    """Return a table as an array, its columns in the order of ``names``; anything else as it is.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_array(pd.DataFrame({"b": [1.0], "a": [2.0]}), ["a", "b"]).tolist()
+    [[2.0, 1.0]]
+    """
+    if not (hasattr(X, "columns") and hasattr(X, "to_numpy")):
+        return ordered_columns(X, names)
+    given = None if names is None else column_names(X)
+    if given is not None and names is not None and given != tuple(names) and set(given) == set(names):
+        places = {name: place for place, name in enumerate(given)}
+        if len(places) == len(given):  # to choose columns of a table takes far longer than those of an array
+            return X.to_numpy()[:, [places[name] for name in names]]
+    return ordered_columns(X, names).to_numpy()
 
 
 def check_names(given: Sequence[str], names: Sequence[str], where: str) -> None:
