@@ -36,6 +36,7 @@ from svmpress.methods import Auto
 from svmpress.study.worker import revision
 
 RECORDS = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "one_row.jsonl"
+WORDS = {"town": ["Ulm", "Bonn", "Kiel"], "plan": ["free", "paid"]}
 WORK = 1e8
 """Of a compression: how good it is does not matter here."""
 
@@ -44,7 +45,7 @@ def table(n: int) -> tuple[pd.DataFrame, Any]:
     """Return rows and labels."""
     X, y = make_classification(n, 20, n_informative=10, random_state=0)
     rng = np.random.default_rng(0)
-    words = {"town": rng.choice(["Ulm", "Bonn", "Kiel"], n), "plan": rng.choice(["free", "paid"], n)}
+    words = {name: rng.choice(some, n) for name, some in WORDS.items()}
     return pd.DataFrame(X, columns=[f"x{i}" for i in range(20)]).assign(**words), y
 
 
@@ -52,8 +53,8 @@ def questions() -> dict[str, Callable[[], Any]]:
     """Return what is timed, by name."""
     rows, y = table(1500)
     numbers = [f"x{i}" for i in range(20)]
-    steps = [("numbers", make_pipeline(SimpleImputer(), StandardScaler()), numbers), ("words", OneHotEncoder(), WORDS)]
-    before = ColumnTransformer(steps)
+    cleaned = make_pipeline(SimpleImputer(), StandardScaler())
+    before = ColumnTransformer([("numbers", cleaned, numbers), ("words", OneHotEncoder(), list(WORDS))])
     pipeline = make_pipeline(before, SVC(C=3)).fit(rows, y)
     small = svmpress.compress(pipeline, rows, y, vectors=30, method=Auto(work=WORK)).estimator
     plain = SVC(C=3).fit(rows[numbers], y)

@@ -381,3 +381,13 @@ def test_any_model_is_an_estimator(digits, tmp_path):
     svmpress.save(svmpress.from_estimator(SVC().fit(X, y)), tmp_path / "a.svmpress")
     ours = fitted_estimator(svmpress.load(tmp_path / "a.svmpress"))
     assert ours.score(X_test, y_test) > 0.97
+
+
+def test_scikit_learn_intelex(digits):
+    svm = pytest.importorskip("sklearnex.svm", reason="scikit-learn-intelex is large, and for x86 processors alone")
+    X, X_test, y, _ = digits
+    for whole in (svm.SVC(C=10), svm.NuSVC(nu=0.1), make_pipeline(PCA(20), svm.SVC(C=10))):
+        result = small(whole.fit(X, y), X, y)
+        assert agreement(result.estimator, whole, X_test) > 0.95
+    svr = svm.SVR(C=100).fit(X, X[:, 20])
+    np.testing.assert_allclose(svmpress.from_estimator(svr).predict(X_test), svr.predict(X_test), atol=1e-9)
