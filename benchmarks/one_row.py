@@ -107,7 +107,7 @@ def main() -> None:
             least[name] = min(least[name], seconds_of(ask, calls[name]))
     found = {name: round(1e6 * seconds, 2) for name, seconds in least.items()}
     for name, value in found.items():
-        print(f"{name:40} {value:10.2f} µs")
+        print(f"{name:40} {value:10,.2f} µs")
     record = {
         "microseconds": found,
         "code": revision(),
