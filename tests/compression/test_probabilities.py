@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs, make_moons
+from libsvm import svmutil
+from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.svm import SVC, SVR
 
 import svmpress
@@ -68,6 +69,20 @@ def test_a_bad_copy_is_calibrated_again(moons):
     old = replace(result.model, probability=source.probability)
     fitted, kept = (Calibration.of(m.predict_proba(X_test), y_test).brier for m in (result.model, old))
     assert fitted < kept
+
+
+@pytest.mark.parametrize("layout", ["shared", "libsvm"])
+def test_libsvm_gives_the_probabilities_of_the_small_model(layout, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    source = calibrated(SVC(C=10, gamma=0.001).fit(X, y), X, y)
+    small = svmpress.compress(source, X, y, vectors=60, layout=layout, method=QUICK).model
+    path = str(tmp_path / "small.model")
+    svmpress.save(small, path)
+    theirs = svmutil.svm_load_model(path)
+    _, _, expected = svmutil.svm_predict([], X[:200].tolist(), theirs, "-q -b 1")
+    np.testing.assert_allclose(small.predict_proba(X[:200]), expected, atol=1e-9)
+    svc = svmpress.to_estimator(small)
+    np.testing.assert_allclose(svc.predict_proba(X[:200]), small.predict_proba(X[:200]), atol=1e-9)
 
 
 def test_without_labels_and_without_rows(moons):

@@ -147,6 +147,9 @@ def closest_copy(problem: Problem, m: int) -> KernelExpansion | None:
     if not isinstance(f.kernel, Linear) or owned or f.n_outputs * f.n_features > _MOST_NUMBERS:
         return None
     X = f.vectors if problem.rows is None else problem.rows
+    most = max(1_000, _MOST_NUMBERS // f.n_outputs)
+    if X.shape[0] > most:
+        X = arrays.take(X, np.random.default_rng(problem.seed).permutation(X.shape[0])[:most])
     W, mean = _weights(f), arrays.column_means(X)
     F = arrays.to_numpy(arrays.dot(X, W)) - W @ mean
     with one_blas_thread():
