@@ -10,7 +10,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor, VotingClassifier, VotingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -23,7 +23,6 @@ from svmpress.wrapping.base import Wrapped
 
 KINDS: tuple[tuple[Any, Callable[[Any], Wrapped]], ...] = (
     (Pipeline, pipeline.unwrapped),
-    (BaseSearchCV, one.searched),
     (FrozenEstimator, one.frozen),
     (TransformedTargetRegressor, one.transformed),
     (CalibratedClassifierCV, calibrated.unwrapped),
@@ -31,15 +30,16 @@ KINDS: tuple[tuple[Any, Callable[[Any], Wrapped]], ...] = (
     ((BaggingClassifier, BaggingRegressor), many.bagging),
     ((VotingClassifier, VotingRegressor), many.voting),
 )
-"""Classes of estimators, and what takes a layer off them."""
+"""Classes of estimators, and what takes a layer off them; searches are known by what they have."""
 
 
 def unwrapped(estimator: Any) -> Wrapped | None:
     """Return what is inside an estimator; None where it is no wrapper."""
+    if hasattr(estimator, "best_estimator_") or isinstance(estimator, (GridSearchCV, RandomizedSearchCV)):
+        return one.searched(estimator)  # searches of other packages, too
     for kinds, take in KINDS:
         if isinstance(estimator, kinds):
-            if kinds is not BaseSearchCV:  # of these one wants to know why there is no best estimator
-                _check_fitted(estimator)
+            _check_fitted(estimator)
             return take(estimator)
     return None
 
