@@ -23,7 +23,8 @@ from svmpress.numerics import arrays
 
 _LEAST_ROWS = 30
 """Rows from which on parameters are fitted and judged."""
-_MOST_ROWS = 20_000
+_MOST_ROWS = 10_000
+"""That parameters are fitted to."""
 _BAR = 1.0
 """Standard errors by which fitted parameters must be ahead of those that are kept."""
 
@@ -85,23 +86,24 @@ def with_probabilities(
     kind = kind_of(source.probability)
     if kind is None or not source.has_probability:
         return model, None
-    on, X, y = _rows(problem, check)
-    n = X.shape[0]
-    before, F = problem.values(X), arrays.to_numpy(model.expansion.decision_values(X, problem.max_bytes))
-    theirs = class_probabilities(source.probability, source.decoder, before)
-    judges = np.arange(n)
+    on, X, y, fit, judges = _rows(problem, check)
+
+    def values(which: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the small model's values at rows, and the source's probabilities."""
+        rows = arrays.take(X, which)
+        theirs = class_probabilities(source.probability, source.decoder, problem.values(rows))
+        return arrays.to_numpy(model.expansion.decision_values(rows, problem.max_bytes)), theirs
+
+    F, theirs = values(judges)
     kept = bool(model.probability)
-    if n >= _LEAST_ROWS:
-        fit, judges = split_rows(n, problem.seed, y, n // 2)
-        again = fit_probability(kind, model.decoder, F[fit], theirs[fit])
-        old = None if not kept else class_probabilities(model.probability, model.decoder, F[judges])
-        new = class_probabilities(again, model.decoder, F[judges])
-        if old is None or _is_ahead(new, old, theirs[judges]):
+    if fit.size:
+        again = fit_probability(kind, model.decoder, *values(fit))
+        old = None if not kept else class_probabilities(model.probability, model.decoder, F)
+        if old is None or _is_ahead(class_probabilities(again, model.decoder, F), old, theirs):
             model, kept = replace(model, probability=again), False
     if not model.probability:
         return model, None
-    ours = class_probabilities(model.probability, model.decoder, F[judges])
-    theirs = theirs[judges]
+    ours = class_probabilities(model.probability, model.decoder, F)
     difference = float(np.abs(ours - theirs).mean())
     if y is None:
         return model, ProbabilityCheck(kept, on, judges.size, difference)
@@ -111,16 +113,26 @@ def with_probabilities(
     )
 
 
-def _rows(problem: Problem, check: NDArray[np.intp] | None) -> tuple[str, arrays.Rows, NDArray[np.intp] | None]:
-    """Return rows to fit and judge by, what they are, and the positions of their classes if labels are known."""
+def _rows(
+    problem: Problem, check: NDArray[np.intp] | None
+) -> tuple[str, arrays.Rows, NDArray[np.intp] | None, NDArray[np.intp], NDArray[np.intp]]:
+    """Return what rows there are, they, the positions of their classes if labels are known, and two sets of positions.
+
+    Parameters are fitted to the first, none where rows are few, and judged on the second.
+    """
     if problem.rows is None:
-        X, y, on = problem.source.expansion.vectors, None, "support vectors of the source"
-        check = np.arange(X.shape[0])
+        on, X, y = "support vectors of the source", problem.source.expansion.vectors, None
     else:
-        X, y, on = problem.rows, problem.y, "held-out rows" if check is not None else "rows that were fitted"
-        check = np.arange(X.shape[0]) if check is None else check
-    check = check if check.size <= _MOST_ROWS else np.random.default_rng(problem.seed).permutation(check)[:_MOST_ROWS]
-    return on, arrays.take(X, check), None if y is None else y[check]
+        on, X, y = "held-out rows" if check is not None else "rows that were fitted", problem.rows, problem.y
+    n = X.shape[0]
+    if check is not None:
+        fit, judges = np.setdiff1d(np.arange(n), check), check
+    elif n >= _LEAST_ROWS:
+        fit, judges = split_rows(n, problem.seed, y, n // 2)
+    else:
+        fit, judges = np.arange(0), np.arange(n)
+    fit = np.random.default_rng(problem.seed).permutation(fit)[:_MOST_ROWS]
+    return on, X, y, fit, judges
 
 
 def _is_ahead(new: NDArray[Any], old: NDArray[Any], targets: NDArray[Any]) -> bool:
