@@ -1,7 +1,7 @@
 """``compress()``: budgets, sizes, and what comes out."""
 
 from svmpress.compression.budget import DEFAULT_RATIO, Budget
-from svmpress.compression.compressor import DEFAULT_MEMORY, METHODS, compress, seed_of
+from svmpress.compression.compressor import DEFAULT_MEMORY, METHODS, compress
 from svmpress.compression.probabilities import ProbabilityCheck
 from svmpress.compression.result import Compression, ManyCompressions, Status
 from svmpress.compression.sizing import SizePoint
@@ -17,5 +17,4 @@ __all__ = [
     "SizePoint",
     "Status",
     "compress",
-    "seed_of",
 ]

@@ -44,7 +44,7 @@ from svmpress.methods import (
     exact_expansion,
 )
 from svmpress.model import KernelModel
-from svmpress.numerics import Backend, Rows, arrays, ordered_columns
+from svmpress.numerics import Backend, Rows, arrays, ordered_columns, seed_of
 from svmpress.wrapping import unwrapped
 
 METHODS: dict[str, Callable[..., Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
@@ -201,28 +201,6 @@ def _method(method: str | Method, effort: Effort) -> Method:
 def _may_be_exact(kernel: Kernel) -> bool:
     """Return whether a kernel is one whose machines have a rank; other kernels need not be asked."""
     return isinstance(kernel, Linear | Polynomial)
-
-
-def seed_of(random_state: Any) -> int:
-    """Return the seed that ``random_state`` means; as in scikit-learn, None takes NumPy's global generator.
-
-    Examples
-    --------
-    >>> seed_of(3), seed_of(np.random.default_rng(0)) == seed_of(np.random.default_rng(0))
-    (3, True)
-    """
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    if random_state is None:
-        random_state = np.random.mtrand._rand
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31, dtype=np.int64))
-    raise InputError(
-        "random_state must be a whole number of at least 0, a Generator or RandomState of NumPy, or None, not "
-        f"{random_state!r}"
-    )
 
 
 def _rows(source: KernelModel, X: Any) -> Rows | None:

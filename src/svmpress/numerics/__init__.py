@@ -30,6 +30,7 @@ from svmpress.numerics.optimisers import (
     minimise_watched,
 )
 from svmpress.numerics.parallel import one_blas_thread, one_scipy_thread, side_by_side, threads
+from svmpress.numerics.seeds import seed_of
 from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
 from svmpress.numerics.tables import as_array, check_names, column_names, ordered_columns
 
@@ -65,6 +66,7 @@ __all__ = [
     "one_scipy_thread",
     "ordered_columns",
     "pieces",
+    "seed_of",
     "side_by_side",
     "solve_positive",
     "solve_ridged",
