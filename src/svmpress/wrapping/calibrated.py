@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 
 from svmpress.errors import InputError
@@ -22,15 +22,16 @@ from svmpress.formats import from_estimator
 from svmpress.model import KernelModel
 from svmpress.wrapping import unwrapped as unwrapped_again
 from svmpress.wrapping.base import Part, Small, Wrapped, encoded, same
+from svmpress.wrapping.fitted import FittedForGood
 
 
-class CalibratedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedKernelClassifier(ClassifierMixin, FittedForGood):  # type: ignore[misc]
     """The most probable class, by the mean probability that some classifiers give it.
 
     Parameters
     ----------
     estimators : list
-        Fitted classifiers of the same classes, with a ``predict_proba``. ``fit`` changes nothing.
+        Fitted classifiers of the same classes, with a ``predict_proba``.
     classes : (K,)
         What the classes are called.
     """
@@ -38,10 +39,6 @@ class CalibratedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
     def __init__(self, estimators: Sequence[Any], classes: NDArray[Any]) -> None:
         self.estimators = estimators
         self.classes = classes
-
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> CalibratedKernelClassifier:
-        """Return the estimator as it is: it is fitted already."""
-        return self
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the probability of each class, (n, K)."""
@@ -60,9 +57,6 @@ class CalibratedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         if name in ("n_features_in_", "feature_names_in_"):
             return getattr(self.estimators[0], name)
         raise AttributeError(name)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 def unwrapped(estimator: CalibratedClassifierCV) -> Wrapped:

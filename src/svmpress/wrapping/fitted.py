@@ -1,30 +1,45 @@
 """A KernelModel as a fitted estimator of scikit-learn: what stands in the place of an SVM once it is compressed.
 
 Unlike those of :func:`svmpress.to_estimator`, which are scikit-learn's own and predict as slowly, these predict with
-the model itself. Their ``fit`` changes nothing, as that of ``FrozenEstimator``: a model is made by ``compress()``.
+the model itself. They are made by ``compress()`` and cannot be fitted again: a pipeline whose other steps learn
+something new in a cross-validation, while its SVM stays, would answer nonsense without a word.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from svmpress.errors import InputError
 from svmpress.model import KernelModel
 
 
-class _KernelEstimator(BaseEstimator):  # type: ignore[misc]
+class FittedForGood(BaseEstimator):  # type: ignore[misc]
+    """An estimator that cannot be fitted again."""
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> NoReturn:
+        """Raise an error that says what to do instead."""
+        raise InputError(
+            f"a {type(self).__name__} was made by compress() and cannot be fitted again: fit the source and compress "
+            "it, or use CompressedClassifier, CompressedRegressor or CompressedOutlierDetector, which do both"
+        )
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _KernelEstimator(FittedForGood):
     """What the three have in common."""
 
     def __init__(self, model: KernelModel) -> None:
         self.model = model
-
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
-        """Return the estimator as it is: it is fitted already."""
-        return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the answer for each row, (n,)."""
@@ -41,9 +56,6 @@ class _KernelEstimator(BaseEstimator):  # type: ignore[misc]
         if self.model.feature_names is None:
             raise AttributeError("the features of this model have no names")
         return np.array(self.model.feature_names, dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
