@@ -45,7 +45,7 @@ def test_a_close_copy_keeps_the_parameters(moons):
     check = result.probabilities
     assert np.abs(result.model.predict_proba(X_test) - source.predict_proba(X_test)).mean() < 0.01
     assert check.difference < 0.01
-    assert (check.rows, check.on) == (250, "held-out rows")
+    assert (check.rows, check.on) == (1000, "of the rows given")
     assert check.calibration.brier == pytest.approx(check.source_calibration.brier, abs=0.01)
     if check.kept:
         np.testing.assert_array_equal(result.model.probability["probA"], source.probability["probA"])
@@ -87,7 +87,7 @@ def test_libsvm_gives_the_probabilities_of_the_small_model(layout, tmp_path):
 
 def test_without_labels_and_without_rows(moons):
     X, _, X_test, _, source = moons
-    for rows, on in ((X, "held-out rows"), (None, "support vectors of the source")):
+    for rows, on in ((X, "of the rows given"), (None, "support vectors, as no rows are known")):
         result = svmpress.compress(source, rows, vectors=40, method=QUICK)
         assert (result.probabilities.on, result.probabilities.calibration) == (on, None)
         assert np.abs(result.model.predict_proba(X_test) - source.predict_proba(X_test)).mean() < 0.05

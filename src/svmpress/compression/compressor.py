@@ -287,7 +287,7 @@ def _judged(result: Compression, problem: Problem, unused: tuple[str, ...]) -> C
     if model is source:
         return replace(result, warnings=unused)
     expected = expect(problem, model, result.check)
-    model, probabilities = with_probabilities(model, problem, None)
+    model, probabilities = with_probabilities(model, problem)
     if source.has_probability and probabilities is None:
         unused = (*unused, "the small model has no probabilities: there are too few rows to calibrate them by")
     doubtful = doubts(expected, source, model)

@@ -68,9 +68,7 @@ class ProbabilityCheck:
         return found
 
 
-def with_probabilities(
-    model: KernelModel, problem: Problem, check: NDArray[np.intp] | None
-) -> tuple[KernelModel, ProbabilityCheck | None]:
+def with_probabilities(model: KernelModel, problem: Problem) -> tuple[KernelModel, ProbabilityCheck | None]:
     """Return the small model with parameters of probabilities, and how good they are; None where there are none.
 
     Parameters
@@ -78,15 +76,13 @@ def with_probabilities(
     model : KernelModel
         With the source's parameters if it copies its values, else without.
     problem : Problem
-        With all rows that were given and are used.
-    check : (k,) or None
-        Rows among these that were not fitted.
+        With the rows that were given and are used.
     """
     source = problem.source
     kind = kind_of(source.probability)
     if kind is None or not source.has_probability:
         return model, None
-    on, X, y, fit, judges = _rows(problem, check)
+    on, X, y, fit, judges = _rows(problem)
 
     def values(which: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the small model's values at rows, and the source's probabilities."""
@@ -114,25 +110,21 @@ def with_probabilities(
 
 
 def _rows(
-    problem: Problem, check: NDArray[np.intp] | None
+    problem: Problem,
 ) -> tuple[str, arrays.Rows, NDArray[np.intp] | None, NDArray[np.intp], NDArray[np.intp]]:
     """Return what rows there are, they, the positions of their classes if labels are known, and two sets of positions.
 
     Parameters are fitted to the first, none where rows are few, and judged on the second.
     """
     if problem.rows is None:
-        on, X, y = "support vectors of the source", problem.source.expansion.vectors, None
+        on, X, y = "support vectors, as no rows are known", problem.source.expansion.vectors, None
     else:
-        on, X, y = "held-out rows" if check is not None else "rows that were fitted", problem.rows, problem.y
+        on, X, y = "of the rows given", problem.rows, problem.y
     n = X.shape[0]
-    if check is not None:
-        fit, judges = np.setdiff1d(np.arange(n), check), check
-    elif n >= _LEAST_ROWS:
-        fit, judges = split_rows(n, problem.seed, y, n // 2)
-    else:
-        fit, judges = np.arange(0), np.arange(n)
-    fit = np.random.default_rng(problem.seed).permutation(fit)[:_MOST_ROWS]
-    return on, X, y, fit, judges
+    if n < _LEAST_ROWS:
+        return on, X, y, np.arange(0), np.arange(n)
+    fit, judges = split_rows(n, problem.seed, y)
+    return on, X, y, np.random.default_rng(problem.seed).permutation(fit)[:_MOST_ROWS], judges
 
 
 def _is_ahead(new: NDArray[Any], old: NDArray[Any], targets: NDArray[Any]) -> bool:
