@@ -1,15 +1,17 @@
 """Scikit-learn meta-estimators: fit an SVM, compress it, predict with the small one.
 
-    fit:  estimator -> clone -> fit -> compress() -> model_          predict:  model_.predict
+    fit:  estimator -> clone -> fit -> compress() -> small_          predict:  small_.predict
 
-They do nothing that :func:`svmpress.compress` does not do; they make it a step of a ``Pipeline``, a subject of
-``GridSearchCV``, and something to ``clone`` and to pickle. The budget is one of ``vectors``, ``ratio``, ``max_bytes``,
-``max_latency`` and ``max_drop``, a tenth of the vectors when none is given.
+The estimator may be an SVM or one around it, whatever ``compress()`` takes. They do nothing that
+:func:`svmpress.compress` does not do; they make it a step of a ``Pipeline``, a subject of ``GridSearchCV``, and
+something to ``clone`` and to pickle. The budget is one of ``vectors``, ``ratio``, ``max_bytes``, ``max_latency`` and
+``max_drop``, a tenth of the vectors when none is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,14 +31,19 @@ from sklearn.base import (
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from svmpress.compression import Compression, compress
+from svmpress.compression import Compression, ManyCompressions, compress
 from svmpress.errors import InputError
+from svmpress.formats import can_convert
 from svmpress.methods import Effort, Layout, Method
 from svmpress.model import KernelModel
 from svmpress.numerics import Rows
+
+_NUMBERS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+"""Rows as SVMs take them."""
 
 __all__ = ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"]
 
@@ -60,7 +67,7 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         max_seconds: float | None = None,
         layout: Layout = "shared",
         device: str = "cpu",
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.vectors = vectors
@@ -111,18 +118,27 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             device=self.device,
             random_state=self.random_state,
         )
-        self.model_: KernelModel = self.compression_.model
+        self.small_ = self.compression_.estimator
+        if not isinstance(self.compression_, ManyCompressions):
+            self.model_: KernelModel = self.compression_.model
+            if can_convert(inner) and hasattr(self, "feature_names_in_"):
+                self.model_ = replace(self.model_, feature_names=tuple(self.feature_names_in_))
         return self
+
+    def _checked(self, X: Any, **how: Any) -> Any:
+        """Check rows, with y if it is given: as numbers, unless there are steps of any kind before the SVM."""
+        numbers = _NUMBERS if can_convert(self._inner()) else {"skip_check_array": True}
+        return validate_data(self, X, **numbers, **how)
 
     def _rows(self, X: Any) -> Rows:
         """Check rows to predict against those that were fitted."""
-        check_is_fitted(self, "model_")
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        check_is_fitted(self, "small_")
+        return self._checked(X, reset=False)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the answer of the small model for each row of X, (n,)."""
         X = self._rows(X)
-        return self.model_.predict(X)
+        return np.asarray(self.small_.predict(X))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return where ``fit`` sends its metadata: to the ``fit`` of the inner estimator."""
@@ -133,12 +149,17 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in super().__getstate__().items() if name not in self._large}
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return hasattr(self, "small_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self._inner()).input_tags.sparse
         return tags
+
+
+def _answers_by(method: str) -> Callable[[Any], bool]:
+    """Return what tells whether an estimator has a method: its small one has, or the inner one that is to be fitted."""
+    return lambda estimator: hasattr(getattr(estimator, "small_", None) or estimator._inner(), method)
 
 
 class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
@@ -147,8 +168,8 @@ class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
     Parameters
     ----------
     estimator : classifier, optional
-        What is fitted and compressed: an SVM that svmpress reads, or a Pipeline of a scaler and one; ``SVC()`` by
-        default.
+        What is fitted and compressed: an SVM, or an estimator around one or several (a Pipeline, a
+        CalibratedClassifierCV, a search); ``SVC()`` by default.
     vectors, ratio, max_bytes, max_latency, max_drop
         The budget, at most one of them; a tenth of the vectors by default. See :func:`svmpress.compress`.
     method, effort, max_seconds, layout, device, random_state
@@ -156,8 +177,11 @@ class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
 
     Attributes
     ----------
+    small_ : estimator
+        The small estimator, in the same wrapper as the inner one.
     model_ : KernelModel
-        The small model: ``svmpress.save(clf.model_, "small.model")``.
+        The small model in it: ``svmpress.save(clf.model_, "small.model")``. Not there where several SVMs were
+        compressed one by one.
     compression_ : Compression
         How it was made; ``compression_.summary()`` is for people.
     estimator_ : estimator
@@ -167,8 +191,8 @@ class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
 
     Notes
     -----
-    A pickle holds ``model_`` and not ``compression_`` and ``estimator_``, which keep the large model alive: it is as
-    small as the model is.
+    A pickle holds ``small_`` and ``model_`` and not ``compression_`` and ``estimator_``, which keep the large model
+    alive: it is as small as the model is.
 
     Examples
     --------
@@ -187,16 +211,27 @@ class CompressedClassifier(ClassifierMixin, _Compressed):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit and compress; ``fit_params`` such as ``sample_weight`` go to the inner estimator."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X, y = self._checked(X, y=y)
+        y = column_or_1d(y, warn=True)
         check_classification_targets(y)
+        weight = fit_params.get("sample_weight")
+        if weight is not None and len(set(y[np.asarray(weight) > 0].tolist())) < 2 <= len(set(y.tolist())):
+            raise InputError("sample_weight leaves rows of one class only, and a classifier needs two")
         self._fit(X, y, fit_params)
-        self.classes_ = self.model_.classes_
+        self.classes_ = self.small_.classes_
         return self
 
+    @available_if(_answers_by("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the scores of each row as the inner estimator defines them, (n,) or (n, K)."""
         X = self._rows(X)
-        return self.model_.decision_function(X)
+        return np.asarray(self.small_.decision_function(X))
+
+    @available_if(_answers_by("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Return the probability of each class, (n, K), where the inner estimator has them."""
+        X = self._rows(X)
+        return np.asarray(self.small_.predict_proba(X))
 
 
 class CompressedRegressor(RegressorMixin, _Compressed):  # type: ignore[misc]
@@ -221,9 +256,8 @@ class CompressedRegressor(RegressorMixin, _Compressed):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit and compress; ``fit_params`` such as ``sample_weight`` go to the inner estimator."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
-        )
+        X, y = self._checked(X, y=y, multi_output=True, y_numeric=True)
+        y = np.asarray(y)
         return self._fit(X, y, fit_params)
 
 
@@ -249,7 +283,7 @@ class CompressedOutlierDetector(OutlierMixin, _Compressed):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Fit and compress; y is ignored, ``fit_params`` such as ``sample_weight`` go to the inner estimator."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X = self._checked(X)
         self._fit(X, None, fit_params)
         self.offset_ = -float(self.model_.expansion.intercept[0])
         return self
@@ -257,7 +291,7 @@ class CompressedOutlierDetector(OutlierMixin, _Compressed):  # type: ignore[misc
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the signed distance from the boundary, positive inside, (n,)."""
         X = self._rows(X)
-        return self.model_.decision_function(X)
+        return np.asarray(self.small_.decision_function(X))
 
     def score_samples(self, X: Any) -> NDArray[Any]:
         """Return the score of each row before the offset, (n,): ``decision_function + offset_``."""

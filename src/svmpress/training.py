@@ -30,7 +30,7 @@ from svmpress.data import narrow_indices
 from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel, Task
-from svmpress.numerics import Rows, arrays
+from svmpress.numerics import Rows, arrays, seed_of
 
 Scale = Literal["auto", "standard", "minmax", "maxabs"]
 TRAINABLE = ("rbf", "linear", "poly", "sigmoid")
@@ -126,7 +126,7 @@ def train(
     coef0: float = 0.0,
     epsilon: float | None = None,
     nu: float = 0.1,
-    random_state: int = 0,
+    random_state: Any = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> TrainResult:
     """Train a kernel SVM, choosing what is not given.
@@ -150,7 +150,8 @@ def train(
         Half the width of a regressor's tube; a tenth of the standard deviation of y by default.
     nu : float
         Of a one-class SVM: about the share of rows that it calls outliers.
-    random_state : int
+    random_state : int, RandomState, Generator or None
+        As for :func:`svmpress.compress`.
     progress : callable, optional
         Called with (stage, done, total).
 
@@ -171,13 +172,14 @@ def train(
     (4, 1.0)
     """
     _check_positive(C=C, gamma=gamma)
+    seed = seed_of(random_state)
     X, y, recipe, spread = _prepared(X, y, task, kernel, scale, degree, coef0, epsilon, nu)
     base = _typical_gamma(X, recipe.scaler)
     trials: tuple[Trial, ...] = ()
     if task == "outlier":
         C, gamma = None, None if kernel == "linear" else gamma or base
     elif C is None or (gamma is None and kernel != "linear"):
-        C, gamma, trials = _search(recipe, X, y, C, gamma, spread, base, validation, random_state, progress)
+        C, gamma, trials = _search(recipe, X, y, C, gamma, spread, base, validation, seed, progress)
     elif kernel == "linear":
         gamma = None
     if progress is not None:

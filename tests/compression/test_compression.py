@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.datasets import load_iris, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import make_pipeline
@@ -110,15 +114,61 @@ def test_values_that_do_not_fit_a_regressor_are_refused(rows):
         ({"method": "magic"}, "unknown method 'magic'; choose one of auto, paper, lars"),
         ({"method": 3}, "method must be a name or an object with a run method, not 3"),
         ({"layout": "thunder"}, "unknown layout 'thunder'; choose one of shared, libsvm"),
-        ({"random_state": -1}, "random_state must be a whole number of at least 0, not -1"),
+        ({"random_state": -1}, "random_state must be a whole number of at least 0, a .* not -1"),
         ({"random_state": 0.5}, "random_state must be a whole number"),
-        ({"random_state": None}, "random_state must be a whole number"),
+        ({"random_state": "7"}, "random_state must be a whole number"),
         ({"random_state": True}, "random_state must be a whole number"),
         ({"max_memory": 1000}, "max_memory must be a whole number of at least 16777216 bytes, not 1000"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(svc, rows, options, words):
     refused(words, svc, *rows[:2], **options)
+
+
+def test_generators_of_numpy_are_seeds(svc, rows):
+    def small(random_state):
+        return svmpress.compress(svc, *rows[:2], vectors=5, random_state=random_state).model.expansion.vectors
+
+    np.testing.assert_array_equal(small(np.random.default_rng(3)), small(np.random.default_rng(3)))
+    np.testing.assert_array_equal(small(np.random.RandomState(3)), small(np.random.RandomState(3)))
+    generator = np.random.default_rng(3)
+    assert not np.array_equal(small(generator), small(generator))
+    before = np.random.get_state()  # noqa: NPY002
+    try:
+        np.random.seed(4)  # noqa: NPY002
+        first = small(None)
+        assert not np.array_equal(first, small(None))
+        np.random.seed(4)  # noqa: NPY002
+        np.testing.assert_array_equal(first, small(None))
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
+SAME = """
+import hashlib
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+import svmpress
+from svmpress.methods import Auto
+X, y = load_digits(return_X_y=True)
+for kernel in ("rbf", "linear"):
+    svc = SVC(kernel=kernel, gamma=0.001).fit(X, y)
+    f = svmpress.compress(svc, X, y, vectors=50, method=Auto(work=1e8) if kernel == "rbf" else "auto").model.expansion
+    print(hashlib.sha256(f.vectors.tobytes() + f.coef.tobytes()).hexdigest())
+"""
+
+
+def test_the_same_model_on_every_run_and_any_number_of_threads():
+    """To the last bit, in fresh processes."""
+
+    def found(threads):
+        environment = os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        run = subprocess.run([sys.executable, "-c", SAME], env=environment, capture_output=True, text=True, check=True)
+        return run.stdout.split()
+
+    one = found("1")
+    assert len(one) == 2
+    assert found("2") == one
 
 
 @pytest.mark.torch
@@ -215,30 +265,6 @@ def test_the_source_is_left_as_it_was(svc, rows):
     np.testing.assert_array_equal(source.decision_function(X_test), before)
     np.testing.assert_array_equal(X, kept[0])
     np.testing.assert_array_equal(y, kept[1])
-
-
-def calibrated(svc):
-    source = svmpress.from_estimator(svc)
-    return svmpress.KernelModel(
-        source.expansion, source.decoder, probability={"probA": np.array([-1.0]), "probB": np.array([0.1])}
-    )
-
-
-def test_probabilities_of_the_source_stay_with_its_values(rows):
-    X, _, *_ = rows
-    source = calibrated(SVC(gamma=1.0).fit(*rows[:2]))
-    assert set(svmpress.compress(source, X, vectors=6).model.probability) == {"probA", "probB"}
-
-
-def test_probabilities_are_left_out_where_labels_are_fitted():
-    X, y = make_blobs(800, centers=[[0, 0], [2, 0]], cluster_std=1.2, random_state=0)
-    source = calibrated(SVC(C=1000, gamma=10).fit(X, y))
-    result = svmpress.compress(source, X, y, vectors=10)
-    fitted = [d for d in result.decisions if d.adopted and "labels" in d.change]
-    assert bool(result.model.probability) == (not fitted)
-    copy = svmpress.compress(source, X, y, vectors=10, method=Auto(work=1e8, copies_only=True))
-    assert set(copy.model.probability) == {"probA", "probB"}
-    assert len(result.notes) == len(copy.notes) + bool(fitted)  # that they are left out
 
 
 # ---------------------------------------------------------------------------------------------------------

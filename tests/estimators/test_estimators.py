@@ -5,17 +5,22 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris, make_moons
+from sklearn.decomposition import PCA
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -23,18 +28,8 @@ from svmpress.compression import compress
 from svmpress.errors import InputError
 from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
 
-EXPECTED_FAILURES = {
-    "check_classifiers_one_label_sample_weights": (
-        "weights are passed on, and with one class left SVC's own error speaks of classes; the check sees no "
-        "sample_weight in the signature of fit and wants an error that speaks of it"
-    ),
-}
 
-
-@parametrize_with_checks(
-    [CompressedClassifier(), CompressedRegressor(), CompressedOutlierDetector()],
-    expected_failed_checks=lambda e: EXPECTED_FAILURES if isinstance(e, CompressedClassifier) else {},
-)
+@parametrize_with_checks([CompressedClassifier(), CompressedRegressor(), CompressedOutlierDetector()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -209,6 +204,65 @@ def test_an_estimator_that_is_no_kernel_model_is_refused(moons):
     X, y = moons
     with pytest.raises(InputError, match="DecisionTreeClassifier"):
         CompressedClassifier(DecisionTreeClassifier()).fit(X, y)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Around estimators around SVMs
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_any_pipeline_and_its_names(moons):
+    X, y = moons
+    table = pd.DataFrame({"east": X[:, 0], "north": X[:, 1], "side": np.where(X[:, 0] > 0, "right", "left")})
+    columns = ColumnTransformer([("numbers", PCA(), ["east", "north"]), ("words", OneHotEncoder(), ["side"])])
+    ours = CompressedClassifier(make_pipeline(columns, SVC(C=10)), vectors=15).fit(table, y)
+    assert ours.score(table, y) > 0.9
+    assert ours.feature_names_in_.tolist() == ["east", "north", "side"]
+    assert ours.decision_function(table).shape == (300,)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ours)).predict(table), ours.predict(table))
+
+
+def test_names_of_features_stay_with_the_model(moons):
+    X, y = moons
+    table = pd.DataFrame(X, columns=["east", "north"])
+    ours = CompressedClassifier(vectors=8).fit(table, y)
+    assert ours.model_.feature_names == ("east", "north")
+    np.testing.assert_array_equal(ours.model_.predict(table[["north", "east"]]), ours.predict(table))
+
+
+def test_probabilities_where_the_inner_estimator_has_them(moons):
+    X, y = moons
+    inner = CalibratedClassifierCV(SVC(gamma=2.0), ensemble=False, cv=3)
+    ours = CompressedClassifier(inner, vectors=12)
+    assert hasattr(ours, "predict_proba")
+    ours.fit(X, y)
+    P = ours.predict_proba(X)
+    assert np.abs(P - clone(inner).fit(X, y).predict_proba(X)).mean() < 0.03
+    np.testing.assert_array_equal(ours.predict(X), ours.classes_[P.argmax(axis=1)])
+    assert not hasattr(ours, "decision_function")  # nor has the inner one
+    plain = CompressedClassifier(SVC(gamma=2.0), vectors=12)
+    assert not hasattr(plain, "predict_proba")
+    assert not hasattr(plain.fit(X, y), "predict_proba")
+    assert hasattr(plain, "decision_function")
+
+
+def test_several_svms_have_no_one_model(moons):
+    X, y = moons
+    ours = CompressedClassifier(BaggingClassifier(SVC(gamma=2.0), 3, random_state=0), ratio=0.2).fit(X, y)
+    assert not hasattr(ours, "model_")
+    assert ours.score(X, y) > 0.9
+
+
+def test_random_states_of_every_kind(moons):
+    X, y = moons
+    for state in (np.random.default_rng(0), np.random.RandomState(0), None, 3):
+        assert CompressedClassifier(SVC(gamma=2.0), vectors=8, random_state=state).fit(X, y).score(X, y) > 0.9
+
+
+def test_weights_that_leave_one_class_are_refused(moons):
+    X, y = moons
+    with pytest.raises(InputError, match="sample_weight leaves rows of one class only"):
+        CompressedClassifier().fit(X, y, sample_weight=y == "up")
 
 
 @pytest.mark.parametrize(

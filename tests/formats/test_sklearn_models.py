@@ -431,9 +431,47 @@ def test_an_unsorted_order_of_classes_is_kept():
     for model in (
         KernelModel(expansion(RBF(2.0)), Sign(np.array([1, -1]))),
         KernelModel(expansion(RBF(2.0), 3), PairVote(np.array([3, 1, 2]))),
-        KernelModel(expansion(RBF(2.0), 3), Argmax(np.array([3, 1, 2]))),
     ):
         assert_same_answers(model, to_estimator(model), X)
+    one_a_class = KernelModel(expansion(RBF(2.0), 3), Argmax(np.array([3, 1, 2])))
+    assert_same_answers(one_a_class, to_estimator(one_a_class, multiclass="ovr"), X)
+
+
+def test_one_value_a_class_becomes_an_svc_of_pairs():
+    X = np.random.default_rng(1).random((500, 3))
+    for K in (2, 3, 6):
+        model = KernelModel(expansion(RBF(2.0), K), Argmax(np.arange(K)[::-1]))
+        svc = to_estimator(model)
+        assert isinstance(svc, SVC)
+        np.testing.assert_array_equal(svc.predict(X), model.predict(X))
+        assert svc.support_vectors_.shape[0] <= (K - 1) * 6
+        assert isinstance(to_estimator(model, multiclass="ovr"), OneVsRestClassifier)
+    with pytest.raises(InputError, match="multiclass must be 'ovo' or 'ovr', not 'all'"):
+        to_estimator(model, multiclass="all")
+
+
+def test_an_svc_that_would_be_much_larger_is_not_made_unasked():
+    model = KernelModel(expansion(RBF(2.0), 40), Argmax(np.arange(40)))
+    with pytest.warns(svmpress.SvmpressWarning, match='multiclass="ovo" makes the SVC'):
+        assert isinstance(to_estimator(model), OneVsRestClassifier)
+    X = np.random.default_rng(1).random((500, 3))
+    np.testing.assert_array_equal(to_estimator(model, multiclass="ovo").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_names_of_features_go_both_ways(scaled, tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    svc = SVC(gamma=0.3)
+    estimator = (make_pipeline(StandardScaler(), svc) if scaled else svc).fit(X, y)
+    model = from_estimator(estimator)
+    assert model.feature_names == tuple(X.columns)
+    again = to_estimator(model)
+    assert again.feature_names_in_.tolist() == list(X.columns)
+    np.testing.assert_array_equal(again.predict(X), estimator.predict(X))
+    save(model, tmp_path / "a.svmpress")
+    assert as_model(tmp_path / "a.svmpress").feature_names == model.feature_names
+    small = svmpress.compress(estimator, X, y, vectors=9).model
+    assert small.feature_names == model.feature_names
 
 
 def test_a_feature_that_the_scaling_drops_stays_dropped():

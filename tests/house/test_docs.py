@@ -156,6 +156,11 @@ def test_the_code_of_the_method_page_runs(tmp_path):
         assert len(namespace["path"]) == 15
 
 
+def test_the_tour_of_scikit_learn_runs(tmp_path):
+    with ran(ROOT / "docs" / "scikit-learn.md", tmp_path, None) as namespace:
+        assert namespace["result"].model.n_vectors == 60
+
+
 def test_the_page_of_exports_runs(tmp_path, capture):
     with ran(ROOT / "docs" / "exports.md", tmp_path, capture) as namespace:
         small, T = namespace["small"], namespace["X_test"]
@@ -178,6 +183,7 @@ def test_every_page_with_code_is_run():
     tried = {
         "README.md",
         "docs/exports.md",
+        "docs/scikit-learn.md",
         "docs/add-a-kernel.md",
         "docs/add-a-format.md",
         "docs/add-a-candidate.md",

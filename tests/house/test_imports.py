@@ -22,7 +22,7 @@ RANKS = [
     {"kernels", "predictor"},
     {"model"},
     {"data", "formats", "objectives", "select"},
-    {"exports", "methods", "training"},
+    {"exports", "methods", "training", "wrapping"},
     {"compression", "plots"},
     {"estimators", "study", "tuning"},
     {"cli"},

@@ -158,3 +158,10 @@ def test_too_few_rows_to_choose():
     with pytest.raises(InputError, match="too few to choose C and gamma by validation; give both"):
         train([[0.0], [1.0]], [0, 1])
     assert train([[0.0], [1.0]], [0, 1], C=1.0, gamma=1.0).model.n_vectors == 2
+
+
+def test_a_generator_stands_for_a_seed():
+    X, y = load_iris(return_X_y=True)
+    one, two = (train(X, y, gamma=0.3, random_state=np.random.default_rng(5)) for _ in range(2))
+    assert one.C == two.C
+    assert one.trials == two.trials

@@ -153,6 +153,7 @@ def run(args: argparse.Namespace) -> Report:
         "message": result.message,
         "warnings": list(result.warnings),
         "expected": None if result.expected is None else asdict(result.expected),
+        "probabilities": None if result.probabilities is None else asdict(result.probabilities),
         "vectors": result.model.n_vectors,
         "vectors_before": source.n_vectors,
         "outputs": result.model.n_outputs,

@@ -74,6 +74,22 @@ class Budget:
     def __repr__(self) -> str:
         return f"Budget({', '.join(f'{name}={getattr(self, name)!r}' for name in self._given())})"
 
+    def shared(self, parts: int) -> dict[str, int | float]:
+        """Return the budget as arguments for each of some parts; what can be divided is divided evenly.
+
+        Examples
+        --------
+        >>> Budget(vectors=10).shared(3), Budget(ratio=0.1).shared(3)
+        ({'vectors': 3}, {'ratio': 0.1})
+        """
+        given = {name: getattr(self, name) for name in self._given()}
+        for name in ("vectors", "max_bytes"):
+            if name in given:
+                given[name] = max(1, int(given[name]) // parts)
+        if self.max_latency is not None:
+            given["max_latency"] = self.max_latency / parts
+        return given
+
     def size(self, source: KernelModel) -> int:
         """Return how many vectors the budget buys for a model like ``source``; not for ``max_drop``."""
         d, n_outputs = source.n_features, source.n_outputs

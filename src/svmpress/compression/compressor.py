@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any, get_args
 
@@ -20,111 +20,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.compression.budget import Budget
-from svmpress.compression.expectation import Expectation, doubts, expect, growth
+from svmpress.compression.expectation import doubts, expect, growth
+from svmpress.compression.probabilities import with_probabilities
+from svmpress.compression.result import Compression, Status
 from svmpress.compression.rows import heeded
-from svmpress.compression.sizing import SizePoint, search_size
+from svmpress.compression.sizing import search_size
+from svmpress.compression.wrapped import compress_parts
 from svmpress.decoders import positions_of
 from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
-from svmpress.methods import Auto, Check, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
-from svmpress.model import KernelModel, expansion_bytes
-from svmpress.numerics import Backend, Rows, TracePoint, arrays
-from svmpress.select import SelectionPath
+from svmpress.kernels import Kernel, Linear, Polynomial
+from svmpress.methods import (
+    Auto,
+    Effort,
+    Exact,
+    LarsSVM,
+    Layout,
+    Method,
+    Outcome,
+    Paper,
+    Problem,
+    Progress,
+    exact_expansion,
+)
+from svmpress.model import KernelModel
+from svmpress.numerics import Backend, Rows, arrays, ordered_columns, seed_of
+from svmpress.wrapping import unwrapped
 
 METHODS: dict[str, Callable[..., Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
 """Methods by name; ``method=`` also takes an instance, for example ``Paper(target="decision")``."""
 
 DEFAULT_MEMORY = 2**30
 """Bytes of working memory for kernel matrices."""
-
-
-class Status(Enum):
-    """How a compression ended; the value is the message for people."""
-
-    COMPRESSED = "compressed to the budget"
-    DOUBTFUL = "compressed to the budget, but the small model does not answer as its source does"
-    UNCHANGED = "the budget allows as many vectors as the source has, so the source is returned unchanged"
-    STOPPED = "the time limit was reached, and this is the best so far"
-    FEWER = "fewer vectors than the budget allows were enough or available"
-    DROP_EXCEEDED = "no smaller model stays within max_drop on held-out rows, so the source is returned unchanged"
-
-    @property
-    def message(self) -> str:
-        """What happened, as a sentence."""
-        return self.value
-
-
-@dataclass(frozen=True, eq=False)
-class Compression:
-    """What :func:`compress` returns.
-
-    Parameters
-    ----------
-    model : KernelModel
-        The small model, in the precision of the source.
-    source : KernelModel
-        What it was made from.
-    budget : Budget
-    status : Status
-    detail : str
-        More about the status; may be empty.
-    expected : Expectation, optional
-        How the small model answers, measured beside its source; None if that is returned unchanged.
-    warnings : tuple of str
-        What a person must know before using the model.
-    path : mapping of str to SelectionPath
-        Selections, by stage.
-    trace : mapping of str to tuple of TracePoint
-        Refinements, by stage.
-    curve : tuple of SizePoint
-        With ``max_drop``: every size that was tried and what it lost on held-out rows.
-    decisions : tuple of Decision
-        What was tried, and adopted or not.
-    check : Check or None
-        How the choices did on held-out rows; None where there were no choices, or no y to judge them by.
-    notes : tuple of str
-        What else a person should know.
-    timings : mapping of str to float
-        Seconds, by stage.
-    """
-
-    model: KernelModel
-    source: KernelModel
-    budget: Budget
-    status: Status
-    detail: str = ""
-    expected: Expectation | None = None
-    warnings: tuple[str, ...] = ()
-    path: Mapping[str, SelectionPath] = field(default_factory=dict)
-    trace: Mapping[str, tuple[TracePoint, ...]] = field(default_factory=dict)
-    curve: tuple[SizePoint, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-    check: Check | None = None
-    notes: tuple[str, ...] = ()
-    timings: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def message(self) -> str:
-        """The status as a sentence, with its detail."""
-        return f"{self.status.message} ({self.detail})" if self.detail else self.status.message
-
-    def summary(self) -> str:
-        """Return what was done and why, for a person to read."""
-        before, after = self.source.expansion, self.model.expansion
-        share = after.n_vectors / max(1, before.n_vectors)
-        lines = [
-            f"{self.message}.",
-            *(f"warning: {warning}" for warning in self.warnings),
-            *([] if self.expected is None else self.expected.lines()),
-            f"vectors          {before.n_vectors:>12,} -> {after.n_vectors:,} ({share:.2%})",
-            f"outputs          {before.n_outputs:>12,} -> {after.n_outputs:,}",
-            f"bytes            {expansion_bytes(before):>12,} -> {expansion_bytes(after):,}",
-            f"multiply-adds    {before.multiply_adds:>12,} -> {after.multiply_adds:,} per prediction",
-            f"seconds          {self.timings.get('total', 0.0):>12.1f}",
-        ]
-        lines += [f"- {line}" for line in (*self.decisions, *self.notes)]
-        lines += [f"- {point}" for point in self.curve]
-        return "\n".join(lines)
 
 
 def compress(
@@ -142,7 +69,7 @@ def compress(
     max_seconds: float | None = None,
     layout: Layout = "shared",
     device: str = "cpu",
-    random_state: int = 0,
+    random_state: Any = 0,
     progress: Progress | None = None,
     max_memory: int = DEFAULT_MEMORY,
 ) -> Compression:
@@ -151,7 +78,8 @@ def compress(
     Parameters
     ----------
     model : estimator, KernelModel or path
-        A fitted scikit-learn SVM (or a Pipeline that ends in one), a model of svmpress, or a model file.
+        A fitted scikit-learn SVM, or an estimator around one or several: a Pipeline, a search, a calibrated classifier,
+        several outputs, a bag, a vote; or a model of svmpress, or a model file.
     X : (n, d), optional
         Rows like those that the model will see, unscaled if the model scales them; by default its support vectors.
     y : (n,), optional
@@ -171,7 +99,9 @@ def compress(
         ``"libsvm"``: each vector of a one-vs-one model belongs to one class, so that a LibSVM file needs no copies.
     device : str
         ``"cpu"`` (NumPy), or a device of torch such as ``"cuda"``.
-    random_state : int
+    random_state : int, RandomState, Generator or None
+        A number makes the same model on every run. A generator of NumPy, or None, which stands for NumPy's global one,
+        is asked for such a number.
     progress : callable, optional
         Called with (stage, done, total); a total of 0 is one that is not known.
     max_memory : int
@@ -180,7 +110,9 @@ def compress(
     Returns
     -------
     Compression
-        ``.model`` is the small model; ``.summary()`` says what was done.
+        ``.model`` is the small model, ``.estimator`` a fitted estimator in the same pipeline or wrapper as the source;
+        ``.summary()`` says what was done. Where several SVMs were compressed one by one, each is one of ``.members``,
+        and they divide a budget of vectors, bytes or seconds.
 
     Examples
     --------
@@ -198,6 +130,23 @@ def compress(
         raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
     if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
         raise InputError(f"max_memory must be a whole number of at least {2**24} bytes, not {max_memory!r}")
+    seed = seed_of(random_state)
+    wrapped = unwrapped(model)
+    if wrapped is not None:
+        _deadline(max_seconds, start)
+        each = partial(
+            compress,
+            method=method,
+            effort=effort,
+            max_seconds=None if max_seconds is None else max_seconds / len(wrapped.parts),
+            layout=layout,
+            device=device,
+            random_state=seed,
+            progress=progress,
+            max_memory=max_memory,
+        )
+        result = compress_parts(wrapped, X, y, budget, each)
+        return _reported(result, start)
     source = as_model(model)
     problem = Problem(
         source=source,
@@ -205,19 +154,25 @@ def compress(
         y=_answers(source, X, y),
         layout=layout,
         backend=Backend.of(device),
-        seed=_seed(random_state),
+        seed=seed,
         max_bytes=max_memory,
         progress=progress or (lambda stage, done, total: None),
         deadline=_deadline(max_seconds, start),
     )
     problem, unused = heeded(problem)
+    if method == "auto" and _may_be_exact(source.kernel):
+        way = Exact(way)
     if budget.max_drop is not None:
         result = _within_drop(problem, way, budget)
     else:
         result = _to_size(problem, way, budget, budget.size(source))
-    result = _judged(result, problem, unused)
+    return _reported(_judged(result, problem, unused), start)
+
+
+def _reported(result: Compression, start: float) -> Compression:
+    """Return the result with its time, and give its warnings to whoever called ``compress()``."""
     for warning in result.warnings:
-        warnings.warn(warning, SvmpressWarning, stacklevel=2)
+        warnings.warn(warning, SvmpressWarning, stacklevel=3)
     return replace(result, timings={**result.timings, "total": time.perf_counter() - start})
 
 
@@ -243,15 +198,15 @@ def _method(method: str | Method, effort: Effort) -> Method:
     return method
 
 
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
+def _may_be_exact(kernel: Kernel) -> bool:
+    """Return whether a kernel is one whose machines have a rank; other kernels need not be asked."""
+    return isinstance(kernel, Linear | Polynomial)
 
 
 def _rows(source: KernelModel, X: Any) -> Rows | None:
     if X is None:
         return None
+    X = ordered_columns(X, source.feature_names)
     X = arrays.check_rows(X, n_features=source.n_features, allow_empty=False)
     X = X if arrays.is_csr(X) else arrays.to_numpy(X)
     return X if source.scaling is None else source.scaling(X)
@@ -292,7 +247,7 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
 
 def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compression:
     source = problem.source
-    if m >= source.n_vectors:
+    if m >= source.n_vectors and not (isinstance(way, Exact) and exact_expansion(source, problem.layout)):
         return Compression(source, source, budget, Status.UNCHANGED, f"{m} of {source.n_vectors}")
     return _finished(problem, budget, way.run(problem, m), m)
 
@@ -300,7 +255,7 @@ def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compressi
 def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Compression:
     source, notes = problem.source, outcome.notes
     calibrated = outcome.decoder is None and outcome.copies
-    if source.probability and not calibrated:
+    if source.probability and not calibrated and not source.has_probability:
         notes = (*notes, "the parameters of probabilities are left out: they belong to the source's values")
     model = replace(
         source,
@@ -332,11 +287,15 @@ def _judged(result: Compression, problem: Problem, unused: tuple[str, ...]) -> C
     if model is source:
         return replace(result, warnings=unused)
     expected = expect(problem, model, result.check)
+    model, probabilities = with_probabilities(model, problem)
+    if source.has_probability and probabilities is None:
+        unused = (*unused, "the small model has no probabilities: there are too few rows to calibrate them by")
     doubtful = doubts(expected, source, model)
     status = result.status
     if status in (Status.COMPRESSED, Status.FEWER) and (doubtful or (problem.rows is None and unused)):
         status = Status.DOUBTFUL
-    return replace(result, status=status, expected=expected, warnings=(*unused, *doubtful, *growth(source, model)))
+    told = (*unused, *doubtful, *growth(source, model))
+    return replace(result, model=model, status=status, expected=expected, probabilities=probabilities, warnings=told)
 
 
 def _within_drop(problem: Problem, way: Method, budget: Budget) -> Compression:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.data.source import LABEL_NAMES, Block, ReadOptions, TextFile, column_name, find_label, first_bad
+from svmpress.data.source import LABEL_NAMES, Block, ReadOptions, TextFile, column_name, find_columns, first_bad
 from svmpress.errors import FormatError
 
 _DELIMITERS = ",;\t|"
@@ -31,12 +31,17 @@ class _Table:
     where: str
     n_columns: int
     names: list[str] | None
+    features: list[int]
     label: int | None
 
     def column(self, feature: int) -> str:
         """Return what messages call a feature, given its position among the features."""
-        skip = self.label is not None and feature >= self.label
-        return column_name(self.names, feature + skip)
+        return column_name(self.names, self.features[feature])
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether the features are all columns as they come."""
+        return len(self.features) == self.n_columns and self.features == sorted(self.features)
 
 
 def stream(file: TextFile, options: ReadOptions) -> Iterator[Block]:
@@ -89,8 +94,8 @@ def _columns(first: list[str], options: ReadOptions, where: str) -> tuple[_Table
     names = [cell.strip() for cell in first] if has_header else None
     if names and names[0] == "":
         raise FormatError(f"{where}: the first column has no name; if it is a row index, write the file without it")
-    label = find_label(names, len(first), options, where)
-    return _Table(where, len(first), names, label), has_header
+    features, label = find_columns(names, len(first), options, where)
+    return _Table(where, len(first), names, features, label), has_header
 
 
 def _block(records: list[list[str]], numbers: list[int], table: _Table, row: int, fraction: float | None) -> Block:
@@ -101,10 +106,12 @@ def _block(records: list[list[str]], numbers: list[int], table: _Table, row: int
             )
     y: NDArray[Any] | None = None
     if table.label is not None:
-        y = np.array([record.pop(table.label).strip() for record in records], dtype=object)
+        y = np.array([record[table.label].strip() for record in records], dtype=object)
         for label, number in zip(y, numbers, strict=True):
             if label.lower() in _MISSING | {"nan"}:
                 raise FormatError(f"{table.where}, line {number}: the label is missing")
+    if not table.needs_all:
+        records = [[record[position] for position in table.features] for record in records]
     try:
         X = np.array(records, dtype=np.float64)
     except ValueError:
@@ -118,7 +125,7 @@ def _block(records: list[list[str]], numbers: list[int], table: _Table, row: int
 
 def _slow(records: list[list[str]], numbers: list[int], table: _Table) -> NDArray[np.float64]:
     """Raise the error of the first cell that is not a number."""
-    X = np.empty((len(records), table.n_columns - (table.label is not None)))
+    X = np.empty((len(records), len(table.features)))
     for i, (record, number) in enumerate(zip(records, numbers, strict=True)):
         for j, cell in enumerate(record):
             value = _number(cell)

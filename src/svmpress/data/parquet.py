@@ -1,6 +1,7 @@
 """Parquet tables, by record batches; needs ``pyarrow``, the extra ``parquet``.
 
-Every column but the label is a feature: numbers or booleans, no nulls. The label may be text.
+Every column but the label is a feature: numbers or booleans, no nulls. The label may be text. For a model whose
+features have names, those columns are taken, in its order.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.data.source import Block, ReadOptions, column_name, find_label, first_bad, open_binary
+from svmpress.data.source import Block, ReadOptions, column_name, find_columns, first_bad, open_binary
 from svmpress.errors import FormatError, MissingExtraError
 
 
@@ -36,13 +37,12 @@ def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
     names = [str(name) for name in schema.names]
     if not names:
         raise FormatError(f"{where} has no columns")
-    label = find_label(names, len(names), options, where)
+    features, label = find_columns(names, len(names), options, where)
     for position, column in enumerate(schema):
-        if position != label:
+        if position in features:
             _check_type(column.type, f"{where}, {column_name(names, position)}")
     n, row = int(file.metadata.num_rows), 0
     for batch in file.iter_batches(batch_size=max(1, options.block_bytes // (8 * len(names)))):
-        features = [position for position in range(len(names)) if position != label]
         X = np.empty((batch.num_rows, len(features)))
         for j, position in enumerate(features):
             X[:, j] = _numbers(batch.column(position), f"{where}, {column_name(names, position)}", row)

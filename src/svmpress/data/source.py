@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from svmpress.errors import FormatError, InputError
-from svmpress.numerics import Rows, arrays
+from svmpress.numerics import Rows, arrays, check_names
 
 DataFormat = Literal["svmlight", "csv", "npz", "parquet"]
 
@@ -77,6 +77,9 @@ class ReadOptions:
         Whether the feature indices of svmlight text start at 0 instead of 1.
     n_features : int, optional
         How many features the model has: settles whether a table without names has a label column.
+    feature_names : tuple of str, optional
+        Names of the model's features: columns of a table with names are matched by name, in this order, and others
+        than these and the label are left out.
     block_bytes : int
         About how much of the file makes one block.
     """
@@ -89,6 +92,7 @@ class ReadOptions:
     header: bool | None = None
     zero_based: bool = False
     n_features: int | None = None
+    feature_names: tuple[str, ...] | None = None
     block_bytes: int = 4 * 2**20
 
 
@@ -257,6 +261,36 @@ def find_label(names: list[str] | None, n_columns: int, options: ReadOptions, wh
     if n_columns < 2:
         raise FormatError(f"{where} has a single column; a table needs features and a label")
     return n_columns - 1
+
+
+def find_columns(
+    names: list[str] | None, n_columns: int, options: ReadOptions, where: str
+) -> tuple[list[int], int | None]:
+    """Return the positions of the features of a table, and of the label column if it has one.
+
+    Features are all columns but the label, unless the table and the model have names: then those of the model, in its
+    order. The label is found by :func:`find_label`; beside features with names it is a column with the name of one, or
+    the only other column.
+    """
+    if names is None or options.feature_names is None:
+        label = find_label(names, n_columns, options, where)
+        return [position for position in range(n_columns) if position != label], label
+    check_names(names, options.feature_names, where)
+    features = [names.index(name) for name in options.feature_names]
+    if options.labels is False:
+        return features, None
+    if options.label is not None:
+        label = _named_label(names, n_columns, options.label, where)
+        if label in features:
+            raise FormatError(f"{where}: {column_name(names, label)} is a feature of the model, so it is not the label")
+        return features, label
+    others = [position for position in range(n_columns) if position not in features]
+    usual = [position for position in others if names[position].strip().lower() in LABEL_NAMES]
+    found = (usual or others)[:1] if usual or len(others) == 1 else []
+    if options.labels and not found:
+        which = ", ".join(repr(names[position]) for position in others[:12]) or "none is left"
+        raise FormatError(f"{where}: it is not clear which column beside the features is the label ({which}): name it")
+    return features, found[0] if found else None
 
 
 def _named_label(names: list[str] | None, n_columns: int, label: str | int, where: str) -> int:

@@ -12,24 +12,26 @@ conformance tests run on it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from svmpress.errors import FormatError, InputError, MissingExtraError
 from svmpress.formats import libsvm, native, onnx_write
-from svmpress.model import KernelModel
+from svmpress.model import KernelExpansion, KernelModel
 from svmpress.storage import PathLike
 
 __all__ = [
     "FORMATS",
     "Format",
     "as_model",
+    "can_convert",
     "format_of",
     "from_estimator",
     "libsvm",
     "load",
+    "merged",
     "obstacles",
     "save",
     "save_cost",
@@ -187,7 +189,21 @@ def from_estimator(estimator: Any) -> KernelModel:
     return from_sklearn.converted(estimator)
 
 
-def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
+def can_convert(estimator: Any) -> bool:
+    """Return whether :func:`from_estimator` takes this kind of estimator, with every step of it."""
+    from svmpress.formats import from_sklearn
+
+    return from_sklearn.can_convert(estimator)
+
+
+def merged(machines: Sequence[KernelExpansion]) -> KernelExpansion:
+    """Return machines of one kernel and one output each as one expansion; equal vectors are stored once."""
+    from svmpress.formats import from_sklearn
+
+    return from_sklearn.merged(machines)
+
+
+def to_estimator(model: Any, *, sparse: bool | None = None, multiclass: Literal["ovo", "ovr"] | None = None) -> Any:
     """Return a model as a fitted estimator of scikit-learn.
 
     Parameters
@@ -195,6 +211,10 @@ def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
     model : KernelModel, or what :func:`as_model` makes one of
     sparse : bool, optional
         Whether the estimator accepts sparse rows; by default when the vectors of the model are sparse.
+    multiclass : "ovo" or "ovr", optional
+        What becomes of a model with one value a class: an SVC, or a OneVsRestClassifier of SVCs, which has the same
+        ``decision_function`` as the model but which the usual converter to ONNX gets wrong. By default an SVC, unless
+        the model comes from a OneVsRestClassifier, or that is much smaller.
 
     Returns
     -------
@@ -218,7 +238,7 @@ def to_estimator(model: Any, *, sparse: bool | None = None) -> Any:
     """
     from svmpress.formats import to_sklearn
 
-    return to_sklearn.converted(as_model(model), sparse)
+    return to_sklearn.converted(as_model(model), sparse, multiclass)
 
 
 def obstacles(model: KernelModel, format: str, **options: Any) -> list[str]:

@@ -48,10 +48,29 @@ def converted(estimator: Any) -> KernelModel:
         if isinstance(estimator, kinds):
             _check_fitted(estimator)
             model = convert(estimator)
-            return replace(model, provenance={"estimator": type(estimator).__name__, **model.provenance})
+            provenance = {"estimator": type(estimator).__name__, **model.provenance}
+            return replace(model, provenance=provenance, feature_names=_feature_names(estimator))
     if hasattr(estimator, "best_estimator_"):
         raise InputError(f"{type(estimator).__name__} is a search: pass its best_estimator_")
     raise InputError(f"{type(estimator).__name__} cannot be converted; svmpress takes {_SUPPORTED}")
+
+
+def can_convert(estimator: Any) -> bool:
+    """Return whether this is a kind of estimator that becomes one model, with every step of it."""
+    if not isinstance(estimator, Pipeline):
+        return any(isinstance(estimator, kinds) for kinds, _ in _CONVERTERS)
+    *before, last = [step for _, step in estimator.steps]
+    scales = (step is None or isinstance(step, str) or _is_scaler(step) for step in before)
+    return all(scales) and can_convert(last)
+
+
+def _is_scaler(step: Any) -> bool:
+    return isinstance(step, (StandardScaler, MinMaxScaler, MaxAbsScaler)) and not getattr(step, "clip", False)
+
+
+def _feature_names(estimator: Any) -> tuple[str, ...] | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))
 
 
 def _check_fitted(estimator: Any) -> None:
@@ -197,12 +216,16 @@ def _merged(estimator: Any) -> KernelExpansion:
             f"the machines of the {name} have different kernels: gamma='scale' depends on the rows of each. "
             "Set gamma to a number and fit again"
         )
-    vectors, position = _distinct([m.expansion.vectors for m in models])
-    coef = np.zeros((vectors.shape[0], len(models)))
-    for column, (rows, model) in enumerate(zip(position, models, strict=True)):
-        np.add.at(coef[:, column], rows, model.expansion.coef[:, 0])
-    intercept = np.concatenate([m.expansion.intercept for m in models])
-    return KernelExpansion(models[0].kernel, vectors, coef, intercept)
+    return merged([m.expansion for m in models])
+
+
+def merged(machines: Sequence[KernelExpansion]) -> KernelExpansion:
+    """Return machines of one kernel and one output each as one expansion; equal vectors are stored once."""
+    vectors, position = _distinct([f.vectors for f in machines])
+    coef = np.zeros((vectors.shape[0], len(machines)))
+    for column, (rows, f) in enumerate(zip(position, machines, strict=True)):
+        np.add.at(coef[:, column], rows, f.coef[:, 0])
+    return KernelExpansion(machines[0].kernel, vectors, coef, np.concatenate([f.intercept for f in machines]))
 
 
 def _distinct(parts: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:

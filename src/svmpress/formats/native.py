@@ -1,9 +1,10 @@
 """The native format: a zip of ``schema.json`` and ``.npy`` arrays that keeps everything of a model, bit by bit.
 
-``schema.json`` names the kernel and its parameters, the decoder, the task and the provenance; the arrays are the
-members ``vectors.npy`` (or its three CSR parts), ``coef.npy``, ``intercept.npy``, and, where the model has them,
-``coef_mask.npy``, ``classes.npy``, ``shift.npy``, ``factor.npy`` and ``probability/<name>.npy``. Any zip tool and
-``numpy.load`` can look inside. The schema carries an integer ``protocol``; readers of old ones are kept.
+``schema.json`` names the kernel and its parameters, the decoder, the task, the provenance, and the features where they
+have names; the arrays are the members ``vectors.npy`` (or its three CSR parts), ``coef.npy``, ``intercept.npy``, and,
+where the model has them, ``coef_mask.npy``, ``classes.npy``, ``shift.npy``, ``factor.npy`` and
+``probability/<name>.npy``. Any zip tool and ``numpy.load`` can look inside. The schema carries an integer ``protocol``;
+readers of old ones are kept.
 
 There is no pickle anywhere, and a file is untrusted: members are stored without compression, so that no array can be
 larger than the file, and the shape and type that an array claims are checked against its bytes before it is made.
@@ -97,6 +98,8 @@ def _take_apart(model: KernelModel) -> tuple[dict[str, Any], dict[str, NDArray[A
         "probability": list(model.probability),
         "provenance": dict(model.provenance),
     }
+    if model.feature_names is not None:
+        schema["feature_names"] = list(model.feature_names)
     schema["decoder"] |= {k: getattr(decoder, k) for k in _OPTIONS if hasattr(decoder, k)}
     arrays: dict[str, NDArray[Any]] = {"coef": f.coef, "intercept": f.intercept}
     if is_csr(f.vectors):
@@ -211,9 +214,18 @@ def _put_together(schema: dict[str, Any], arrays: _Members) -> KernelModel:
     if schema["task"] not in ("classification", "regression", "outlier"):
         raise InputError(f"unknown task {str(schema['task'])[:40]!r}")
     probability = {str(name): arrays[f"probability/{name}"] for name in schema["probability"]}
-    return KernelModel(
-        expansion, _decoder(schema["decoder"], arrays), schema["task"], scaling, probability, schema["provenance"]
-    )
+    decoder = _decoder(schema["decoder"], arrays)
+    told = (probability, schema["provenance"], _feature_names(schema.get("feature_names")))
+    return KernelModel(expansion, decoder, schema["task"], scaling, *told)
+
+
+def _feature_names(names: Any) -> tuple[str, ...] | None:
+    """Return the names of the features; files of older versions have none."""
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError("the names of its features are not text")
+    return tuple(names)
 
 
 def _vectors(schema: dict[str, Any], arrays: _Members) -> Any:

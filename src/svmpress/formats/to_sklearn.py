@@ -1,6 +1,6 @@
 """To scikit-learn: our model as a real fitted estimator, whose answers are ours.
 
-    classification   SVC (one-vs-one or two classes), OneVsRestClassifier of SVCs (Argmax)
+    classification   SVC, or OneVsRestClassifier of SVCs
     regression       SVR, or KernelRidge where SVR has no such kernel or output
     outlier          OneClassSVM
 
@@ -11,11 +11,18 @@ rows only; ``sparse=True`` makes one as if trained on sparse rows, which predict
 In an SVC a vector serves the pairs of one class, as in a LibSVM file, so a one-vs-one model whose machines share their
 vectors needs copies of them: see :func:`svmpress.formats.layout.pack`. A one-vs-one model of only two classes becomes
 a plain SVC, whose decision values are the machine's own.
+
+A model with one value a class (Argmax) becomes an SVC, too: the values of its pairs are differences, and the votes
+elect the same class. It takes K - 1 copies of each vector and as many coefficients of each, where a
+``OneVsRestClassifier`` of SVCs takes K copies with one. That has the model's own values for a ``decision_function``,
+but the usual converter to ONNX gets its labels wrong. Models of such classifiers become such again, and others where an
+SVC would be much larger.
 """
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -28,12 +35,14 @@ from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from svmpress.decoders import Argmax, Floats, PairDAG, PairVote, Sign
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, InputError, SvmpressWarning
 from svmpress.formats.layout import pack
 from svmpress.kernels import Kernel
 from svmpress.model import KernelModel, Scaling
 from svmpress.numerics import Rows, is_csr
 
+_MOST_TIMES = 4.0
+"""How many times larger than a OneVsRestClassifier an SVC may be that is made instead of it."""
 _SVM_KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 
@@ -61,23 +70,42 @@ def _fits_svr(model: KernelModel) -> bool:
     return _is_svm_kernel(model.kernel) and model.n_outputs == 1
 
 
-def converted(model: KernelModel, sparse: bool | None) -> Any:
+def converted(model: KernelModel, sparse: bool | None, multiclass: str | None = None) -> Any:
     """Return a model as a fitted estimator; see :func:`svmpress.formats.to_estimator`."""
     found = obstacles(model)
     if found:
         raise FormatError(f"cannot convert the model to scikit-learn: {'; '.join(found)}")
+    if multiclass not in (None, "ovo", "ovr"):
+        raise InputError(f"multiclass must be 'ovo' or 'ovr', not {multiclass!r}")
     as_sparse = is_csr(model.expansion.vectors) if sparse is None else sparse
     if model.task == "regression":
         estimator = _svr(model, as_sparse) if _fits_svr(model) else _kernel_ridge(model)
     elif model.task == "outlier":
         estimator = _one_class(model, as_sparse)
-    elif isinstance(model.decoder, Argmax):
+    elif isinstance(model.decoder, Argmax) and (multiclass or _multiclass(model)) == "ovr":
         estimator = _one_vs_rest(model, as_sparse)
     else:
         estimator = _svc(model, as_sparse)
-    if model.scaling is None:
-        return estimator
-    return make_pipeline(_scaler(model.scaling), estimator)
+    first = estimator if model.scaling is None else _scaler(model.scaling)
+    if model.feature_names is not None:
+        first.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    return estimator if model.scaling is None else make_pipeline(first, estimator)
+
+
+def _multiclass(model: KernelModel) -> str:
+    """Return what a model of one value a class becomes: "ovo" or "ovr"; see the module's docstring."""
+    if model.provenance.get("estimator") == "OneVsRestClassifier" and "compressed_from" not in model.provenance:
+        return "ovr"
+    d, K = model.n_features, model.n_outputs
+    if (K - 1) * (d + K - 1) <= _MOST_TIMES * K * (d + 1):
+        return "ovo"
+    warnings.warn(
+        f"a OneVsRestClassifier of {K} SVCs is made, as one SVC would be much larger; converters to ONNX may get "
+        'its labels wrong: multiclass="ovo" makes the SVC, and multiclass="ovr" this without a warning',
+        SvmpressWarning,
+        stacklevel=4,
+    )
+    return "ovr"
 
 
 def _kernel_params(kernel: Kernel) -> dict[str, Any]:

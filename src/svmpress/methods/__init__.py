@@ -3,6 +3,7 @@
 from svmpress.methods.auto import CANDIDATES, Auto, Candidate, Effort, FitTask, Margins, Recipe, Target, Work
 from svmpress.methods.base import Decision, Layout, Method, Outcome, Problem, Progress, share
 from svmpress.methods.data_free import inferred_labels
+from svmpress.methods.exact import Exact, exact_expansion
 from svmpress.methods.experiment import Experiment
 from svmpress.methods.holdout import Holdout, split_rows
 from svmpress.methods.paper import LarsSVM, Paper
@@ -16,6 +17,7 @@ __all__ = [
     "Check",
     "Decision",
     "Effort",
+    "Exact",
     "Experiment",
     "FitTask",
     "Holdout",
@@ -33,6 +35,7 @@ __all__ = [
     "Score",
     "Target",
     "Work",
+    "exact_expansion",
     "inferred_labels",
     "share",
     "split_rows",

@@ -3,12 +3,17 @@
 from svmpress.model.cost import expansion_bytes, kernel_entry_cost
 from svmpress.model.expansion import KernelExpansion, Scaling
 from svmpress.model.kernel_model import KernelModel, Task
+from svmpress.model.probability import Calibration, class_probabilities, fit_probability, kind_of
 
 __all__ = [
+    "Calibration",
     "KernelExpansion",
     "KernelModel",
     "Scaling",
     "Task",
+    "class_probabilities",
     "expansion_bytes",
+    "fit_probability",
     "kernel_entry_cost",
+    "kind_of",
 ]

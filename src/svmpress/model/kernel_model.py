@@ -21,7 +21,8 @@ from svmpress.decoders import Decoder, Floats, PairVote
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
 from svmpress.model.expansion import KernelExpansion, Scaling
-from svmpress.numerics import arrays
+from svmpress.model.probability import Probabilities, kind_of
+from svmpress.numerics import arrays, as_array
 from svmpress.predictor import Ballot
 
 Task = Literal["classification", "regression", "outlier"]
@@ -39,9 +40,12 @@ class KernelModel:
     scaling : Scaling, optional
         Applied to the rows first.
     probability : mapping of name to (k,) arrays
-        LibSVM's ``probA``, ``probB`` and ``prob_density_marks``, kept as they came.
+        What makes probabilities of decision values: LibSVM's ``probA``, ``probB`` and ``prob_density_marks`` as they
+        came, or others; see :mod:`svmpress.model.probability`.
     provenance : mapping
         Where the model came from: plain strings and numbers.
+    feature_names : tuple of str, optional
+        Names of the columns: those of a table are matched by name, in whatever order they come.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class KernelModel:
     scaling: Scaling | None = None
     probability: Mapping[str, Floats] = field(default_factory=dict)
     provenance: Mapping[str, str | float | int] = field(default_factory=dict)
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         wanted = self.decoder.n_outputs
@@ -68,13 +73,23 @@ class KernelModel:
             raise InputError(f"a {self.task} model cannot have the decoder {type(self.decoder).__name__}")
         if self.scaling is not None and self.scaling.factor.shape != (self.n_features,):
             raise InputError(f"the scaling has {self.scaling.factor.size} features, the model {self.n_features}")
+        if self.feature_names is not None:
+            names = tuple(map(str, self.feature_names))
+            if len(names) != self.n_features or len(set(names)) != len(names):
+                raise InputError(f"feature_names must be {self.n_features} different names, one for each feature")
+            object.__setattr__(self, "feature_names", names)
         object.__setattr__(self, "probability", MappingProxyType(dict(self.probability)))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the arguments of the constructor: its read-only mappings cannot be pickled."""
-        parts = (self.expansion, self.decoder, self.task, self.scaling, dict(self.probability), dict(self.provenance))
-        return KernelModel, parts
+        told = (dict(self.probability), dict(self.provenance), self.feature_names)
+        return KernelModel, (self.expansion, self.decoder, self.task, self.scaling, *told)
+
+    def __repr__(self) -> str:
+        """Return what it is in a few words: thousands of numbers tell a reader nothing."""
+        kind = self.task if self.classes_ is None else f"{self.task} with {self.classes_.size} classes"
+        return f"KernelModel({self.n_vectors} vectors of {self.n_features} features, {self.kernel}, {kind})"
 
     @property
     def kernel(self) -> Kernel:
@@ -106,7 +121,8 @@ class KernelModel:
 
         Parameters
         ----------
-        X : array-like (n, d), or a SciPy sparse matrix
+        X : array-like (n, d), a SciPy sparse matrix, or a table
+            If columns of the table and :attr:`feature_names` are text, they are matched by name.
         max_bytes : int, optional
             About how much memory to use beyond the result.
         n_threads : int, optional
@@ -114,6 +130,9 @@ class KernelModel:
         """
         # rows that need no conversion skip all checks but the predictor's own: a single row takes microseconds
         F = self.expansion.predictor.dense(X, self.scaling, n_threads)
+        if F is None and hasattr(X, "columns"):
+            X = as_array(X, self.feature_names)
+            F = self.expansion.predictor.dense(X, self.scaling, n_threads)
         if F is None:
             X = arrays.check_rows(X, n_features=self.n_features)
             F = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, self.scaling, n_threads))
@@ -130,6 +149,31 @@ class KernelModel:
             if labels is not None:
                 return labels
         return self.decoder.labels(self.decision_values(X, max_bytes, n_threads))
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether there is a :meth:`predict_proba`."""
+        return self.task == "classification" and kind_of(self.probability) is not None
+
+    def predict_proba(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> Floats:
+        """Return the probability of each class, (n, K), in the order of ``classes_``.
+
+        Raises
+        ------
+        InputError
+            When the model was not given what it takes: see :attr:`has_probability`.
+        """
+        if not self.has_probability:
+            raise InputError(
+                "the model has no probabilities, as its source had none: compress a CalibratedClassifierCV around "
+                "the SVM, or a LibSVM model that was trained with -b 1"
+            )
+        return self._sure(self.decision_values(X, max_bytes, n_threads))
+
+    @cached_property
+    def _sure(self) -> Probabilities:
+        """From decision values to probabilities."""
+        return Probabilities(self.probability, self.decoder)
 
     @cached_property
     def _ballot(self) -> Ballot | None:
@@ -169,4 +213,4 @@ class KernelModel:
         if self.scaling is not None:
             raise InputError("a model with a scaling has a fixed number of features")
         vectors = arrays.widen(self.expansion.vectors, n_features)
-        return replace(self, expansion=replace(self.expansion, vectors=vectors))
+        return replace(self, expansion=replace(self.expansion, vectors=vectors), feature_names=None)

@@ -30,7 +30,9 @@ from svmpress.numerics.optimisers import (
     minimise_watched,
 )
 from svmpress.numerics.parallel import one_blas_thread, one_scipy_thread, side_by_side, threads
+from svmpress.numerics.seeds import seed_of
 from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
+from svmpress.numerics.tables import as_array, check_names, column_names, ordered_columns
 
 __all__ = [
     "DEFAULT_MAX_BYTES",
@@ -49,7 +51,10 @@ __all__ = [
     "Watcher",
     "any_negative",
     "arrays",
+    "as_array",
     "blocks",
+    "check_names",
+    "column_names",
     "dense",
     "device_of",
     "dot",
@@ -59,7 +64,9 @@ __all__ = [
     "namespace",
     "one_blas_thread",
     "one_scipy_thread",
+    "ordered_columns",
     "pieces",
+    "seed_of",
     "side_by_side",
     "solve_positive",
     "solve_ridged",

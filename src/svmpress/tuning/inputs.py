@@ -30,9 +30,7 @@ METRICS: dict[str, Metric] = {
 """Scores by name; ``scoring=`` also takes a function of true and predicted values."""
 
 
-def check_arguments(
-    sampler: str, time_limit: float | None, method: str | Method, layout: str, seed: int, **counts: int
-) -> None:
+def check_arguments(sampler: str, time_limit: float | None, method: str | Method, layout: str, **counts: int) -> None:
     """Raise an error if a choice does not exist or a number makes no sense; numbers are plain ones of Python.
 
     Raises
@@ -48,8 +46,6 @@ def check_arguments(
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"random_state must be a whole number of at least 0, not {seed!r}")
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
 

@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 
 from svmpress.errors import InputError
 from svmpress.methods import Layout, Method, Progress
-from svmpress.numerics import arrays
+from svmpress.numerics import arrays, seed_of
 from svmpress.tuning.finals import Finalist, best_point, gain_of, promised_size, ranked
 from svmpress.tuning.goal import Cost, Goal
 from svmpress.tuning.inputs import check_arguments, check_judges, checked, described, digest, make_folds, named_metric
@@ -61,7 +61,7 @@ def search(
     method: str | Method = "auto",
     layout: Layout = "shared",
     refit: bool = True,
-    random_state: int = 0,
+    random_state: Any = 0,
     progress: Progress | None = None,
 ) -> SearchResult:
     """Choose C, gamma and the number of vectors together, so that the compressed model meets a goal.
@@ -109,7 +109,8 @@ def search(
         Of the compression, as for :func:`svmpress.compress`.
     refit : bool
         Whether the model is made from all rows, or without those that judged.
-    random_state : int
+    random_state : int, RandomState, Generator or None
+        As for :func:`svmpress.compress`. To go on from ``storage`` takes the same number.
     progress : callable, optional
         Called with (stage, done, total).
 
@@ -133,9 +134,9 @@ def search(
     """
     begun = time.monotonic()
     goal = Goal(plain(min_accuracy), plain(max_vectors), plain(max_bytes), plain(max_latency), minimise)
-    trials, finalists, rows, random_state = map(plain, (trials, finalists, rows, random_state))
+    trials, finalists, rows, random_state = (*map(plain, (trials, finalists, rows)), seed_of(random_state))
     time_limit, cv, validation = map(plain, (time_limit, cv, validation))
-    check_arguments(sampler, time_limit, method, layout, random_state, trials=trials, finalists=finalists, rows=rows)
+    check_arguments(sampler, time_limit, method, layout, trials=trials, finalists=finalists, rows=rows)
     estimator = SVC() if estimator is None else estimator
     X, y, kind = checked(estimator, X, y)
     name, metric = named_metric(scoring, kind, y)

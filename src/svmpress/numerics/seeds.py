@@ -1,0 +1,31 @@
+"""Seeds of whatever stands for one: a number, a generator of NumPy, or None."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from svmpress.errors import InputError
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed that ``random_state`` means; as in scikit-learn, None takes NumPy's global generator.
+
+    Examples
+    --------
+    >>> seed_of(3), seed_of(np.random.default_rng(0)) == seed_of(np.random.default_rng(0))
+    (3, True)
+    """
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    if random_state is None:
+        random_state = np.random.mtrand._rand
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31, dtype=np.int64))
+    raise InputError(
+        "random_state must be a whole number of at least 0, a Generator or RandomState of NumPy, or None, not "
+        f"{random_state!r}"
+    )
