@@ -234,7 +234,11 @@ def test_the_suffix_decides(tmp_path, suffix, head):
     assert load(tmp_path / f"a{suffix}").n_vectors == 4
 
 
-@pytest.mark.parametrize("name", FORMATS)
+HOLD_SMALL = [name for name in FORMATS if not obstacles(small(), name)]
+"""Formats that can hold a plain classifier; the others have cases in their own files."""
+
+
+@pytest.mark.parametrize("name", HOLD_SMALL)
 def test_other_suffixes_need_the_name_to_write_and_are_recognised_to_read(tmp_path, name):
     path = tmp_path / "model.txt"
     with pytest.raises(FormatError, match=r"names no format: use one of \.svmpress, \.model, \.libsvm"):
@@ -264,7 +268,7 @@ def test_an_unknown_format_is_named(tmp_path):
             call()
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", HOLD_SMALL)
 def test_a_failed_save_leaves_the_file_that_was_there(tmp_path, name, monkeypatch):
     path = tmp_path / f"a{FORMATS[name].suffixes[0]}"
     save(small(), path)
@@ -278,8 +282,9 @@ def test_a_failed_save_leaves_the_file_that_was_there(tmp_path, name, monkeypatc
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_folder_that_is_not_there(tmp_path, name):
-    with pytest.raises(InputError, match=r"cannot write .*No such file or directory"):
-        save(small(), tmp_path / "none" / f"a{FORMATS[name].suffixes[0]}")
+    if name in HOLD_SMALL:
+        with pytest.raises(InputError, match=r"cannot write .*No such file or directory"):
+            save(small(), tmp_path / "none" / f"a{FORMATS[name].suffixes[0]}")
     with pytest.raises(InputError, match=r"cannot read .*No such file or directory"):
         load(tmp_path / "none" / f"a{FORMATS[name].suffixes[0]}")
 

@@ -17,6 +17,7 @@ from svmpress.cli.common import (
     remark,
     table,
 )
+from svmpress.cli.models import add_model_arguments, load_model
 
 TARGETS = {"web": export_web}
 """Targets that are no model files, by name: a module with ``SUFFIXES`` and ``run(args)``."""
@@ -56,6 +57,7 @@ def add(commands: Any) -> None:
         help="what to make: a model file, or a program for the web (default: by the suffix of the output)",
     )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    add_model_arguments(p)
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -70,7 +72,7 @@ def _to_file(args: argparse.Namespace) -> Report:
     from svmpress import formats
 
     form = destination(args.output, args.format, args.model)
-    model = formats.load(args.model)
+    model = load_model(args, args.model)
     refuse_obstacles(model, args.output, form)
     note = copies_remark(model, form)
     if note:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from svmpress.cli.common import Report, add_command, format_bytes, format_seconds, table
+from svmpress.cli.models import add_model_arguments, load_model
 
 _EPILOG = """\
 examples:
@@ -18,6 +19,8 @@ examples:
   svmpress inspect small.svmpress --json
 """
 _MOST_CLASSES = 12
+_MOST_LETTERS = 60
+"""Longer entries of the provenance are left out."""
 _MOST_FEATURES = 4096
 """Models of more features than this get sparse rows, whose cost depends on what they hold."""
 _TIMED_OPERATIONS = 10**8
@@ -34,15 +37,16 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
+    add_model_arguments(p)
 
 
 def run(args: argparse.Namespace) -> Report:
     """Describe a model file."""
-    from svmpress import formats, predictor
+    from svmpress import predictor
     from svmpress.model import expansion_bytes
     from svmpress.numerics import arrays
 
-    model = formats.load(args.model)
+    model = load_model(args, args.model)
     f = model.expansion
     facts = {
         "file": args.model,
@@ -105,9 +109,15 @@ def _text(facts: dict[str, Any]) -> dict[str, Any]:
         "time": _time(facts["seconds_per_prediction"]),
         "scaling": facts["scaling"] or "none",
         "probability": ", ".join(facts["probability"]) or None,
-        "provenance": ", ".join(f"{key}={value}" for key, value in facts["provenance"].items()) or None,
+        "provenance": _provenance(facts["provenance"]),
         "predictor": facts["predictor"],
     }
+
+
+def _provenance(entries: dict[str, Any]) -> str | None:
+    """Return what is known of where the model came from; what is kept for writing it again is no text for people."""
+    shown = {key: value for key, value in entries.items() if key != "note" and len(str(value)) <= _MOST_LETTERS}
+    return ", ".join(f"{key}={value}" for key, value in shown.items()) or None
 
 
 def _time(seconds: float | None) -> str | None:

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, output, refuse_same_file
+from svmpress.cli.models import add_model_arguments, load_model
 
 _EPILOG = """\
 The file is read, answered and written in blocks, so it may be larger than memory. Labels in it are
@@ -34,12 +35,12 @@ def add(commands: Any) -> None:
     p.add_argument("data", metavar="DATA", help="data file, with or without labels; - is standard input")
     p.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output, as is -)")
     p.add_argument("--scores", action="store_true", help="write decision values instead of labels")
+    add_model_arguments(p)
     add_data_arguments(p, split="test")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Predict, write, and say how fast."""
-    from svmpress import formats
     from svmpress.data import streaming
     from svmpress.errors import InputError
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> Report:
         raise InputError("--json describes the run on standard output, so the labels need a file: give -o FILE")
     if not to_stdout:
         refuse_same_file(args.output, args.model, args.data)
-    model = formats.load(args.model)
+    model = load_model(args, args.model)
     options = streaming.read_options(model, **({"labels": None} | data_choices(args)))
     rows, busy, start = 0, 0.0, time.perf_counter()
     with output(args.output) as file, bars(args) as progress:

@@ -27,7 +27,7 @@ from svmpress.decoders import positions_of
 from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
 from svmpress.methods import Auto, Check, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
-from svmpress.model import KernelModel, expansion_bytes
+from svmpress.model import KernelModel, doubt_of_scale, expansion_bytes
 from svmpress.numerics import Backend, Rows, TracePoint, arrays
 from svmpress.select import SelectionPath
 
@@ -210,12 +210,13 @@ def compress(
         progress=progress or (lambda stage, done, total: None),
         deadline=_deadline(max_seconds, start),
     )
+    doubt = None if problem.rows is None else doubt_of_scale(source, problem.rows)
     problem, unused = heeded(problem)
     if budget.max_drop is not None:
         result = _within_drop(problem, way, budget)
     else:
         result = _to_size(problem, way, budget, budget.size(source))
-    result = _judged(result, problem, unused)
+    result = _judged(result, problem, (*unused, *([doubt] if doubt else [])))
     for warning in result.warnings:
         warnings.warn(warning, SvmpressWarning, stacklevel=2)
     return replace(result, timings={**result.timings, "total": time.perf_counter() - start})

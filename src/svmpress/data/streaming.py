@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +20,14 @@ from numpy.typing import NDArray
 
 from svmpress import data
 from svmpress.decoders import Floats
-from svmpress.errors import InputError
-from svmpress.model import KernelModel
+from svmpress.errors import InputError, SvmpressWarning
+from svmpress.model import KernelModel, doubt_of_scale
 from svmpress.numerics import Rows, arrays
 
 Progress = Callable[[str, int, int], None]
+
+_LOOKED_AT = 2000
+"""Rows of a file that are compared with the model's vectors."""
 
 _DENSE_BYTES = 64 * 2**20
 """Sparse rows that a scaler makes dense are taken this much at a time."""
@@ -114,6 +118,7 @@ def predict_file(
         for block in blocks:
             model, X = fit_columns(model, block.X, elastic=block.elastic)
             if block.first_row == 0:
+                _doubt(model, X)
                 answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             start = time.perf_counter()
             values = answers(model, X, scores=scores)
@@ -121,6 +126,14 @@ def predict_file(
             if progress is not None:
                 done = block.first_row + X.shape[0]
                 progress(stage, done, round(done / block.fraction) if block.fraction else 0)
+
+
+def _doubt(model: KernelModel, X: Rows) -> None:
+    """Warn of rows that are not scaled as the model's vectors are."""
+    some = prepared(model, X[: min(X.shape[0], _LOOKED_AT)])
+    doubt = doubt_of_scale(model, some if model.scaling is None else model.scaling(some))
+    if doubt is not None:
+        warnings.warn(doubt, SvmpressWarning, stacklevel=2)
 
 
 def as_lines(values: NDArray[Any]) -> str:

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from svmpress.errors import FormatError, InputError
-from svmpress.formats import libsvm, native
+from svmpress.formats import libsvm, native, opencv, vmaf
+from svmpress.formats.ranges import beside
+from svmpress.formats.scales import companions
 from svmpress.model import KernelModel
 from svmpress.storage import PathLike
 
@@ -25,6 +27,8 @@ __all__ = [
     "FORMATS",
     "Format",
     "as_model",
+    "beside",
+    "companions",
     "format_of",
     "from_estimator",
     "libsvm",
@@ -39,31 +43,46 @@ __all__ = [
 class Format(NamedTuple):
     """A file format: its functions, and the suffixes of its files."""
 
-    read: Callable[[Path], KernelModel]
+    read: Callable[..., KernelModel]
     write: Callable[[KernelModel, Path], None]
     obstacles: Callable[[KernelModel], list[str]]
     suffixes: tuple[str, ...]
+    recognises: Callable[[bytes], bool] | None = None
+    """Whether the first bytes of a file are those of this format; None: only the suffix tells."""
+    takes_ranges: bool = False
+    """Whether ``read`` takes ``ranges``, a file of ``svm-scale``."""
 
 
 FORMATS: dict[str, Format] = {
     "native": Format(native.read, native.write, native.obstacles, (".svmpress",)),
-    "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm")),
+    "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm"), takes_ranges=True),
+    "opencv": Format(opencv.read, opencv.write, opencv.obstacles, (".xml", ".yml", ".yaml"), opencv.recognises),
+    "vmaf": Format(vmaf.read, vmaf.write, vmaf.obstacles, (".json",), vmaf.recognises),
 }
 """Every file format by name."""
 
 _PLANNED = {".onnx": "ONNX", ".c": "C", ".h": "C", ".skops": "skops"}
+_HEAD = 4096
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
 _PICKLE_HEADS = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 
 
-def load(path: PathLike, format: str | None = None) -> KernelModel:
+def load(
+    path: PathLike, format: str | None = None, *, ranges: PathLike | None = None, trust_pickle: bool = False
+) -> KernelModel:
     """Read a model file.
 
     Parameters
     ----------
     path : path
-    format : "native" or "libsvm", optional
-        By default the suffix says it (``.svmpress``; ``.model``, ``.libsvm``), and for other suffixes the contents.
+    format : str, optional
+        One of :data:`FORMATS`. By default what the first bytes say, where they do, else the suffix.
+    ranges : path, optional
+        The range file of ``svm-scale`` that belongs to a LibSVM model; "none": apply none. By default the one beside
+        the model is found by its name: ``x.model.range``, then ``x.range`` for ``x.model``.
+    trust_pickle : bool
+        Whether to read a pickle or joblib file of a fitted estimator. Reading one runs whatever code is in it, with
+        your rights: only for files that you or people you trust have written.
 
     Raises
     ------
@@ -84,15 +103,36 @@ def load(path: PathLike, format: str | None = None) -> KernelModel:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            head = file.read(256)
+            head = file.read(_HEAD)
         if path.suffix.lower() in _PICKLE_SUFFIXES or head.startswith(_PICKLE_HEADS):
+            if trust_pickle:
+                return _unpickled(path)
             raise FormatError(
-                f"{path} is a pickle, and svmpress does not read pickles: load it yourself and pass the estimator"
+                f"{path} is a pickle, and svmpress does not read pickles: load it yourself and pass the estimator, "
+                "or say that you trust it (--trust-pickle, trust_pickle=True): reading one runs the code in it"
             )
-        name = format or _by_suffix(path) or _by_contents(path, head)
-        return _format(name).read(path)
+        name = format or _by_signature(head) or _by_suffix(path) or _by_contents(path, head)
+        form = _format(name)
+        if ranges is None:
+            return form.read(path)
+        if not form.takes_ranges:
+            raise InputError(f"{path} is a {name} file: a range file of svm-scale is for LibSVM's models")
+        return form.read(path, "none" if os.fspath(ranges) == "none" else Path(ranges))
     except OSError as e:
-        raise InputError(f"cannot read {path}: {e.strerror or e}") from e
+        raise InputError(f"cannot read {e.filename or path}: {e.strerror or e}") from e
+
+
+def _unpickled(path: Path) -> KernelModel:
+    """Return the model of a pickled estimator, after whatever code the file holds has run."""
+    import joblib  # comes with scikit-learn, and reads plain pickles too
+
+    try:
+        estimator = joblib.load(path)
+    except OSError:
+        raise
+    except Exception as e:  # a pickle can raise anything
+        raise FormatError(f"{path} could not be unpickled: {type(e).__name__}: {e}") from e
+    return as_model(estimator) if not isinstance(estimator, (str, os.PathLike)) else from_estimator(estimator)
 
 
 def save(model: Any, path: PathLike, format: str | None = None) -> None:
@@ -250,6 +290,10 @@ def _by_suffix(path: Path) -> str | None:
     if suffix in _PLANNED:
         raise FormatError(f"{path}: {_PLANNED[suffix]} files are not supported yet; use {_known_suffixes()}")
     return next((name for name, f in FORMATS.items() if suffix in f.suffixes), None)
+
+
+def _by_signature(head: bytes) -> str | None:
+    return next((name for name, f in FORMATS.items() if f.recognises is not None and f.recognises(head)), None)
 
 
 def _by_contents(path: Path, head: bytes) -> str:

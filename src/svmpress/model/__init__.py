@@ -3,12 +3,14 @@
 from svmpress.model.cost import expansion_bytes, kernel_entry_cost
 from svmpress.model.expansion import KernelExpansion, Scaling
 from svmpress.model.kernel_model import KernelModel, Task
+from svmpress.model.scales import doubt_of_scale
 
 __all__ = [
     "KernelExpansion",
     "KernelModel",
     "Scaling",
     "Task",
+    "doubt_of_scale",
     "expansion_bytes",
     "kernel_entry_cost",
 ]
