@@ -14,8 +14,8 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal
 
@@ -77,6 +77,12 @@ class ReadOptions:
         Whether the feature indices of svmlight text start at 0 instead of 1.
     n_features : int, optional
         How many features the model has: settles whether a table without names has a label column.
+    columns : tuple of str, optional
+        The feature columns of a table by name, in the order of the model; by default all but the label.
+    keep : tuple of str
+        Columns of a table that are no features and go with the rows, such as an id.
+    keep_text : bool
+        Whether columns without a number go with the rows, too; else they are an error.
     block_bytes : int
         About how much of the file makes one block.
     """
@@ -89,6 +95,9 @@ class ReadOptions:
     header: bool | None = None
     zero_based: bool = False
     n_features: int | None = None
+    columns: tuple[str, ...] | None = None
+    keep: tuple[str, ...] = ()
+    keep_text: bool = False
     block_bytes: int = 4 * 2**20
 
 
@@ -107,6 +116,8 @@ class Block:
         How much of the file has been read, from 0 to 1, if that is known.
     elastic : bool
         Whether d is only the largest feature index of this block, as in svmlight text: columns of zeros may be missing.
+    carried : mapping of str to (k,) arrays
+        Columns of a table that are neither features nor the label.
     """
 
     X: Rows
@@ -114,6 +125,7 @@ class Block:
     first_row: int
     fraction: float | None = None
     elastic: bool = False
+    carried: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -196,11 +208,9 @@ def detect_format(path: str | os.PathLike[str]) -> DataFormat | None:
 
     None for a pipe, which can be read only once: its text says which, see :func:`text_format`.
     """
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
-        suffixes.pop()
-    if suffixes and suffixes[-1] in _SUFFIXES:
-        return _SUFFIXES[suffixes[-1]]
+    suffix = _suffix(path)
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
     if str(path) == "-" or not Path(path).is_file():
         return None
     with open_binary(path) as f:
@@ -211,6 +221,19 @@ def detect_format(path: str | os.PathLike[str]) -> DataFormat | None:
         return "parquet"
     with open_text(path) as text:
         return text_format(text.head())
+
+
+def has_data_suffix(path: str | os.PathLike[str]) -> bool:
+    """Return whether the name of a file says that it holds rows."""
+    return _suffix(path) in _SUFFIXES
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a file in lower case, that of its content if it is compressed."""
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
 
 
 def text_format(head: bytes) -> DataFormat:

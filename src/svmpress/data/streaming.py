@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,18 +65,33 @@ def prepared(model: KernelModel, X: Rows) -> Rows:
     return arrays.dense(X) if shifts else X
 
 
-def answers(model: KernelModel, X: Rows, *, scores: bool = False) -> NDArray[Any]:
+Question = Literal["labels", "scores", "probabilities"]
+"""What a model is asked about rows: ``predict``, ``decision_function`` or ``predict_proba``."""
+
+
+def answers(model: KernelModel, X: Rows, question: Question = "labels") -> NDArray[Any]:
     """Return what the model says about rows with its number of features; memory stays bounded.
 
     Parameters
     ----------
-    scores : bool
-        Whether to return ``decision_function`` instead of ``predict``.
+    question : "labels", "scores" or "probabilities"
+        What to return: what ``predict``, ``decision_function`` or ``predict_proba`` says.
     """
-    ask = model.decision_function if scores else model.predict
+    ask = {"labels": model.predict, "scores": model.decision_function}.get(question) or _probabilities(model)
     per_row = 8 * model.n_features if arrays.is_csr(X) else 1
     parts = [ask(prepared(model, X[rows])) for rows in arrays.blocks(X.shape[0], per_row, _DENSE_BYTES)]
     return np.concatenate(parts) if len(parts) != 1 else parts[0]
+
+
+def _probabilities(model: KernelModel) -> Callable[[Rows], Floats]:
+    """Return what gives the probabilities of a model's classes at rows."""
+    if not getattr(model, "has_probability", False):
+        raise InputError(
+            "the model has no probabilities of classes: its source was trained without (LibSVM: -b 1, scikit-learn: "
+            "probability=True or a CalibratedClassifierCV)"
+        )
+    ask: Callable[[Rows], Floats] = getattr(model, "predict_proba")  # noqa: B009
+    return ask
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +124,7 @@ def predict_file(
     path: str,
     options: data.ReadOptions | None = None,
     *,
-    scores: bool = False,
+    question: Question = "labels",
     stage: str = "predicting",
     progress: Progress | None = None,
 ) -> Iterator[Answered]:
@@ -121,7 +136,7 @@ def predict_file(
                 _doubt(model, X)
                 answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             start = time.perf_counter()
-            values = answers(model, X, scores=scores)
+            values = answers(model, X, question)
             yield Answered(values, block, model, X, time.perf_counter() - start)
             if progress is not None:
                 done = block.first_row + X.shape[0]
