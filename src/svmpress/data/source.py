@@ -50,7 +50,7 @@ _OPENERS: tuple[tuple[bytes, Any], ...] = (
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
 )
-_MODEL_STARTS = (b"svm_type ", b"kernel_type ", b"solver_type ")
+_MODEL_STARTS = (b"svm_type ", b"kernel_type ", b"solver_type ", b"SVM-light Version")
 _PEEK = 1 << 16
 
 

@@ -3,7 +3,7 @@
 Rows come in blocks (:mod:`svmpress.data`), are fitted to the columns of the model, and are answered block by block.
 svmlight text does not say how many features there are, so its rows may be narrower than the model, and the missing
 columns are zeros. They may also be wider: for a model from a LibSVM file that means features that are zero in every
-vector (or that ``svm-scale`` ignores); for any other model it is an error.
+vector (or that ``svm-scale`` ignores), and so for one of SVM-light; for any other model it is an error.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from svmpress.model import KernelModel, doubt_of_scale
 from svmpress.numerics import Rows, arrays
 
 Progress = Callable[[str, int, int], None]
+
+_SPARSE_FORMATS = ("libsvm", "svmlight")
+"""Model files that name no feature which is 0 in every vector."""
 
 _LOOKED_AT = 2000
 """Rows of a file that are compared with the model's vectors."""
@@ -52,7 +55,7 @@ def fit_columns(model: KernelModel, X: Rows, *, elastic: bool = False) -> tuple[
     d, wanted = X.shape[1], model.n_features
     if elastic and d < wanted:
         return model, arrays.widen(X, wanted)
-    if elastic and d > wanted and model.provenance.get("format") == "libsvm":
+    if elastic and d > wanted and model.provenance.get("format") in _SPARSE_FORMATS:
         return (model.widened(d), X) if model.scaling is None else (model, X[:, :wanted])
     if d != wanted:
         raise InputError(f"the data has {d} features, but the model has {wanted}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from svmpress.errors import FormatError, InputError
-from svmpress.formats import libsvm, native, opencv, vmaf
+from svmpress.formats import libsvm, native, opencv, svmlight, vmaf
 from svmpress.formats.ranges import beside
 from svmpress.formats.scales import companions
 from svmpress.model import KernelModel
@@ -58,6 +58,9 @@ FORMATS: dict[str, Format] = {
     "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm"), takes_ranges=True),
     "opencv": Format(opencv.read, opencv.write, opencv.obstacles, (".xml", ".yml", ".yaml"), opencv.recognises),
     "vmaf": Format(vmaf.read, vmaf.write, vmaf.obstacles, (".json",), vmaf.recognises),
+    "svmlight": Format(
+        svmlight.read, svmlight.write, svmlight.obstacles, (".svmlight",), svmlight.recognises, takes_ranges=True
+    ),
 }
 """Every file format by name."""
 
@@ -116,7 +119,9 @@ def load(
         if ranges is None:
             return form.read(path)
         if not form.takes_ranges:
-            raise InputError(f"{path} is a {name} file: a range file of svm-scale is for LibSVM's models")
+            raise InputError(
+                f"{path} is a {name} file: a range file of svm-scale is for models of LibSVM and SVM-light"
+            )
         return form.read(path, "none" if os.fspath(ranges) == "none" else Path(ranges))
     except OSError as e:
         raise InputError(f"cannot read {e.filename or path}: {e.strerror or e}") from e
