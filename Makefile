@@ -55,7 +55,7 @@ $(VENV)/.demo: $(VENV)/.pip $(SOURCES)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pip $(SOURCES)
-	$(PIP) install --quiet --group test ".[plots,parquet,study]"
+	$(PIP) install --quiet --group test ".[plots,parquet,study,onnx,skops]"
 	@touch $@
 
 # torch in the version whose build for processors alone registries have; OpenCV before 5, which has no SVM

@@ -1,4 +1,4 @@
-"""SVM-light's files: the real one against its formula by a naive loop, written ones against LibSVM on the same machine."""
+"""SVM-light's files: the real one against its formula by a naive loop, written ones against LibSVM's machines."""
 
 from __future__ import annotations
 

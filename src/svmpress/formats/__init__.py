@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from svmpress.errors import FormatError, InputError
-from svmpress.formats import libsvm, native, opencv, svmlight, vmaf
+from svmpress.formats import libsvm, native, onnx_read, opencv, svmlight, vmaf
+from svmpress.formats.one_way import read_only
 from svmpress.formats.ranges import beside
 from svmpress.formats.scales import companions
 from svmpress.model import KernelModel
@@ -61,10 +62,11 @@ FORMATS: dict[str, Format] = {
     "svmlight": Format(
         svmlight.read, svmlight.write, svmlight.obstacles, (".svmlight",), svmlight.recognises, takes_ranges=True
     ),
+    "onnx": Format(onnx_read.read, *read_only("ONNX-ML"), (".onnx",)),
 }
 """Every file format by name."""
 
-_PLANNED = {".onnx": "ONNX", ".c": "C", ".h": "C", ".skops": "skops"}
+_PLANNED = {".c": "C", ".h": "C", ".skops": "skops"}
 _HEAD = 4096
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
 _PICKLE_HEADS = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
@@ -119,9 +121,7 @@ def load(
         if ranges is None:
             return form.read(path)
         if not form.takes_ranges:
-            raise InputError(
-                f"{path} is a {name} file: a range file of svm-scale is for models of LibSVM and SVM-light"
-            )
+            raise InputError(f"{path} is of {name}: a range file of svm-scale is for models of LibSVM and SVM-light")
         return form.read(path, "none" if os.fspath(ranges) == "none" else Path(ranges))
     except OSError as e:
         raise InputError(f"cannot read {e.filename or path}: {e.strerror or e}") from e

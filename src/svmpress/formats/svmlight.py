@@ -24,7 +24,7 @@ from svmpress.decoders import Decoder, Identity, Sign
 from svmpress.errors import FormatError, InputError
 from svmpress.formats.scales import Ranges, companions, scaling_of
 from svmpress.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
-from svmpress.model import KernelExpansion, KernelModel
+from svmpress.model import KernelExpansion, KernelModel, Task
 from svmpress.numerics import Rows, is_csr
 from svmpress.storage import replacing
 
@@ -33,6 +33,7 @@ _VERSION = "SVM-light Version V6.02"
 _REGRESSION = "regression"
 _MAX_FEATURES = 2**24
 _SPARSE_BELOW = 0.3
+_NO_FEATURES = (b"qid:", b"sid:", b"cost:")
 _HEAD = (
     "kernel type",
     "kernel parameter -d",
@@ -76,7 +77,7 @@ class _Lines:
 
 class _Vectors(NamedTuple):
     coef: array.array[float]
-    index: array.array[int]
+    columns: array.array[int]
     values: array.array[float]
     ends: array.array[int]
 
@@ -110,7 +111,7 @@ def read(path: Path, ranges: Ranges = None) -> KernelModel:
         regression = head["kernel parameter -u"].strip() == _REGRESSION
         decoder: Decoder = Identity() if regression else Sign(np.array([-1, 1]), zero_class=0)
         f = KernelExpansion(kernel, V, coef, np.array([-b]))
-        task = "regression" if regression else "classification"
+        task: Task = "regression" if regression else "classification"
         return KernelModel(f, decoder, task, scaling, provenance={"format": "svmlight"})
     except InputError as e:
         raise e if isinstance(e, FormatError) else FormatError(f"{path}: {e}") from e
@@ -162,12 +163,10 @@ def _vectors(lines: _Lines, text: Iterator[bytes]) -> _Vectors:
         try:
             if b"_" in line.split(b"#", 1)[0]:
                 raise ValueError
-            pairs = [
-                token.partition(b":") for token in tokens[1:] if not token.startswith((b"qid:", b"sid:", b"cost:"))
-            ]
+            pairs = [token.partition(b":") for token in tokens[1:] if not token.startswith(_NO_FEATURES)]
             found.coef.append(float(tokens[0]))
             index = [int(i) for i, _, _ in pairs]
-            found.index.extend(index)
+            found.columns.extend(index)
             found.values.extend([float(v) for _, _, v in pairs])
         except (ValueError, OverflowError):
             lines.fail("expected a coefficient, then index:value pairs")
@@ -177,12 +176,12 @@ def _vectors(lines: _Lines, text: Iterator[bytes]) -> _Vectors:
             lines.fail("a feature is there twice")
         if not np.isfinite([found.coef[-1], *found.values[found.ends[-1] :]]).all():
             lines.fail("a coefficient or a feature is NaN or infinite")
-        found.ends.append(len(found.index))
+        found.ends.append(len(found.columns))
     return found
 
 
 def _matrix(path: Path, found: _Vectors, highest: int) -> Rows:
-    columns = np.array(found.index, dtype=np.int64) - 1
+    columns = np.array(found.columns, dtype=np.int64) - 1
     d = max(highest, int(columns.max(initial=0)) + 1)
     if not 1 <= d <= _MAX_FEATURES:
         raise FormatError(f"{path}: the highest feature index is {d}, and must be from 1 to {_MAX_FEATURES}")
