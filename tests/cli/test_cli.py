@@ -366,7 +366,7 @@ BAD = {
     "unknown suffix": ("export big.model -o out.xyz", "names no format"),
     "unknown format": ("export big.model -o out.model --format tar", "unknown format 'tar'"),
     "text in LibSVM": ("export text.svmpress -o out.model", "labels"),
-    "planned format": ("export big.model -o out.onnx", "ONNX files are not supported yet"),
+    "planned format": ("export big.model -o out.c", "C files are not supported yet"),
     "size without end": ("compress big.model -o out.model --max-bytes 1e400", "is not a size such as"),
     "model is a folder": ("train train.svm -o folder --format libsvm", "cannot write folder: it is a folder"),
     "text labels in LibSVM": ("train test.csv -o out.model --label species", "class labels are integers, not text"),

@@ -148,7 +148,11 @@ def files(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", FORMATS)
+BIT_BY_BIT = [name for name in FORMATS if name != "skops"]
+"""An estimator of scikit-learn holds a model in its own way; test_skops.py and test_sklearn_models.py say how."""
+
+
+@pytest.mark.parametrize("name", BIT_BY_BIT)
 @given(model=models())
 def test_what_was_written_is_read_back_and_writing_it_again_changes_nothing(name, model):
     suffix = FORMATS[name].suffixes[0]
@@ -234,7 +238,7 @@ def test_the_suffix_decides(tmp_path, suffix, head):
     assert load(tmp_path / f"a{suffix}").n_vectors == 4
 
 
-HOLD_SMALL = [name for name in FORMATS if not obstacles(small(), name)]
+HOLD_SMALL = [name for name in BIT_BY_BIT if not obstacles(small(), name)]
 """Formats that can hold a plain classifier; the others have cases in their own files."""
 
 
@@ -248,7 +252,7 @@ def test_other_suffixes_need_the_name_to_write_and_are_recognised_to_read(tmp_pa
     assert load(str(path), format=name).n_vectors == 4
 
 
-@pytest.mark.parametrize("suffix", [".onnx", ".c", ".h", ".skops"])
+@pytest.mark.parametrize("suffix", [".c", ".h"])
 def test_planned_formats_say_so(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     with pytest.raises(FormatError, match="not supported yet"):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from svmpress.errors import FormatError, InputError
-from svmpress.formats import libsvm, native, onnx_read, opencv, svmlight, vmaf
+from svmpress.formats import libsvm, native, onnx_read, opencv, skops_files, svmlight, vmaf
 from svmpress.formats.one_way import read_only
 from svmpress.formats.ranges import beside
 from svmpress.formats.scales import companions
@@ -62,11 +62,12 @@ FORMATS: dict[str, Format] = {
     "svmlight": Format(
         svmlight.read, svmlight.write, svmlight.obstacles, (".svmlight",), svmlight.recognises, takes_ranges=True
     ),
+    "skops": Format(skops_files.read, skops_files.write, skops_files.obstacles, (".skops",)),
     "onnx": Format(onnx_read.read, *read_only("ONNX-ML"), (".onnx",)),
 }
 """Every file format by name."""
 
-_PLANNED = {".c": "C", ".h": "C", ".skops": "skops"}
+_PLANNED = {".c": "C", ".h": "C"}
 _HEAD = 4096
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
 _PICKLE_HEADS = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
