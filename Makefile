@@ -60,7 +60,7 @@ $(VENV)/.test: $(VENV)/.pip $(SOURCES)
 
 # torch in the version whose build for processors alone registries have; OpenCV before 5, which has no SVM
 $(VENV)/.test-all: $(VENV)/.test
-	$(PIP) install --quiet "torch==2.13.0" "optuna>=5.0" "greenlet>=3.0" "opencv-python-headless>=4.10,<5"
+	$(PIP) install --quiet "torch==2.13.0" "optuna>=5.0" "greenlet>=3.0" "opencv-python-headless>=4.10,<5" "nyoka>=5.5"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.pip pyproject.toml

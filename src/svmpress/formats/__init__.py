@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from svmpress.errors import FormatError, InputError
-from svmpress.formats import libsvm, native, onnx_read, opencv, skops_files, svmlight, vmaf
+from svmpress.formats import libsvm, native, onnx_read, opencv, pmml, skops_files, svmlight, vmaf
 from svmpress.formats.one_way import read_only
 from svmpress.formats.ranges import beside
 from svmpress.formats.scales import companions
@@ -64,6 +64,7 @@ FORMATS: dict[str, Format] = {
     ),
     "skops": Format(skops_files.read, skops_files.write, skops_files.obstacles, (".skops",)),
     "onnx": Format(onnx_read.read, *read_only("ONNX-ML"), (".onnx",)),
+    "pmml": Format(pmml.read, *read_only("PMML"), (".pmml",), pmml.recognises),
 }
 """Every file format by name."""
 
