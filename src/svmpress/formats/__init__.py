@@ -149,10 +149,11 @@ def save(model: Any, path: PathLike, format: str | None = None) -> None:
     ----------
     model : KernelModel, or what :func:`as_model` makes one of
     path : path
-    format : "native" or "libsvm", optional
-        By default the suffix says it: ``.svmpress`` keeps everything of a model; ``.model`` and ``.libsvm`` are read
-        by LibSVM's programs. See :func:`obstacles` for what a format cannot hold and :func:`save_cost` for what it
-        costs.
+    format : str, optional
+        One of :data:`FORMATS`. By default the suffix says it: ``.svmpress`` keeps everything of a model; ``.model``
+        and ``.libsvm`` are read by LibSVM's programs, ``.xml`` and ``.yml`` by OpenCV, ``.svmlight`` by SVM-light's,
+        ``.skops`` by skops, and ``.json`` is VMAF's. See :func:`obstacles` for what a format cannot hold and
+        :func:`save_cost` for what it costs.
 
     Raises
     ------
