@@ -179,6 +179,19 @@ def test_probabilities(folder, capsys):
     np.testing.assert_array_equal(np.array([line.split() for line in text[1:]], dtype=float)[:, 1:], P)
 
 
+def test_svmlight_rows_without_a_label_column(folder, capsys):
+    lines = [" ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row)) for row in X.tolist()]
+    (folder / "rows.svm").write_text("\n".join(lines) + "\n")
+    model, rows, small = folder / "m.svmpress", folder / "rows.svm", folder / "s.svmpress"
+    for argv in ([], ["--no-labels"]):
+        code, out, _ = run(capsys, "predict", model, rows, *argv)
+        assert code == 0
+        assert [int(v) for v in out.split()] == SVC_IRIS.predict(X).tolist()
+        code, out, err = run(capsys, "compress", model, "-o", small, "--data", rows, "--vectors", 9, *argv)
+        assert code == 0, err
+        assert load(small).n_vectors == 9
+
+
 BAD = {
     "no such column": (["days/0.csv", "--columns", "sl,sw,pl,width"], "has no column 'width'; its columns are sample,"),
     "no such id": (["days/0.parquet", "--id", "key"], "has no column 'key'"),

@@ -156,7 +156,7 @@ def test_models_that_opencv_did_not_train(tmp_path, model, suffix):
     np.testing.assert_array_equal(load(path).predict(ROWS), model.predict(ROWS))
 
 
-@settings(suppress_health_check=[HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.filter_too_much], max_examples=15)
 @given(model=models())
 def test_whatever_is_written_opencv_reads(tmp_path_factory, model):
     """OpenCV refuses some parameters; what it would refuse is an obstacle beforehand."""

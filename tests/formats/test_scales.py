@@ -102,6 +102,19 @@ def test_the_command_line_says_which_file_scales(folder, capsys):
     assert f"({np.sum(expected() == Y)} of 150)" in out
 
 
+def test_the_command_line_refuses_before_the_work(folder, capsys):
+    (folder / "small.range").write_text(RANGE)
+    for argv in (
+        ["compress", folder / "iris.model", "--range", "none"],
+        ["train", folder / "raw.svm", "--scale", "none"],
+    ):
+        code, _, err = run(capsys, *argv, "-o", folder / "small.model", "--progress")
+        assert code == 2
+        assert "small.range is there and would be applied to" in err
+        assert "reading" not in err  # nor anything else that takes time
+    assert not (folder / "small.model").exists()
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Rows that are scaled otherwise
 # ---------------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def claim(members):
 
 
 def unpack(members):
-    members["1.npy"] = b"\0" * 300_000_000
+    members["1.npy"] = b"\0" * 90_000_000
 
 
 def pickled(members):

@@ -23,7 +23,7 @@ from svmpress.cli.common import (
     seconds,
     table,
 )
-from svmpress.cli.models import add_model_arguments, load_model
+from svmpress.cli.models import add_model_arguments, load_model, refuse_foreign_ranges
 
 _EPILOG = """\
 Give at most one budget; without one, a tenth of the vectors is kept. With --data the small model is
@@ -123,6 +123,7 @@ def run(args: argparse.Namespace) -> Report:
     if args.dag:
         source = _as_dag(source)
     refuse_obstacles(source, args.output, form)
+    refuse_foreign_ranges(args.output, form, scaled=source.scaling is not None)
     with bars(args) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", SvmpressWarning)  # the result has them, too
         source, X, y = _rows(args, source, progress)

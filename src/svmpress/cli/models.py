@@ -29,6 +29,22 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def refuse_foreign_ranges(path: str, format: str, *, scaled: bool) -> None:
+    """Raise an error, before the work begins, if a range file that is there would be applied to a model without one."""
+    from svmpress import formats
+    from svmpress.errors import InputError
+
+    if scaled or not formats.FORMATS[format].takes_ranges:
+        return
+    own = formats.beside(Path(path))
+    foreign = [file for file in formats.companions(Path(path)) if file != own or not Path(path).exists()]
+    if foreign:
+        raise InputError(
+            f"{foreign[0]} is there and would be applied to {path} when that is read, but the model has no scaling: "
+            "choose another name"
+        )
+
+
 def load_model(args: argparse.Namespace, path: str, *, ranges: bool = True) -> KernelModel:
     """Return a model file as the arguments say, and remark what a person should know of it.
 
