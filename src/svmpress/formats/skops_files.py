@@ -73,7 +73,7 @@ def read(path: Path) -> KernelModel:
     except MemoryError as e:
         raise InputError(f"there is not enough memory to read {path}") from e
     except Exception as e:  # skops checks little of what it reads, and fails in as many ways as Python has
-        raise FormatError(f"{path} is not a skops file, or is damaged: {type(e).__name__}: {e}") from e
+        raise FormatError(f"{path} is not a skops file, or is damaged: {type(e).__name__}: {str(e)[:120]}") from e
     return _converted(path, estimator)
 
 
@@ -85,7 +85,8 @@ def _converted(path: Path, estimator: Any) -> KernelModel:
     except InputError as e:
         raise FormatError(f"{path}: {e}") from e
     except Exception as e:  # attributes that no fit would have set
-        raise FormatError(f"{path} holds a damaged {type(estimator).__name__}: {type(e).__name__}: {e}") from e
+        what = f"{type(estimator).__name__}: {type(e).__name__}: {str(e)[:120]}"
+        raise FormatError(f"{path} holds a damaged {what}") from e
 
 
 def _check(path: Path, content: bytes) -> None:
