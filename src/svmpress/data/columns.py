@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from svmpress.data.source import LABEL_NAMES, ReadOptions, column_name, find_label
 from svmpress.errors import FormatError, InputError
 
+_TWICE = "{}: a column is one feature, or the label, or carried along, and one is named twice"
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -64,9 +66,12 @@ def sort_columns(
     label = None
     if options.label is not None:
         label = find_label(names, n_columns, options, where)
-    if options.columns is not None:
-        features = [_position(names, n_columns, name, where) for name in options.columns]
-        label = _label_beside(names, features, label, options, where)
+    named = options.columns or (None if names is None else options.feature_names)
+    if named is not None:
+        features = [_position(names, n_columns, name, where) for name in named]
+        if len(set(features)) != len(features) or set(features) & set(kept.values()):
+            raise InputError(_TWICE.format(where))
+        label = _label_beside(names, {*features, *kept.values()}, label, options, where)
     else:
         features = [p for p in range(n_columns) if p not in kept.values()]
         features = [p for p in features if p not in text or p == label or _is_label_name(names, p)]
@@ -74,10 +79,8 @@ def sort_columns(
             among = find_label(None if names is None else [names[p] for p in features], len(features), options, where)
             label = None if among is None else features[among]
         features = [p for p in features if p != label]
-    if len(set(features)) != len(features) or label in features or set(features) & set(kept.values()):
-        raise InputError(
-            f"{where}: a column can be one feature, or the label, or be carried along, and one is named twice"
-        )
+    if label in features:
+        raise InputError(_TWICE.format(where))
     if not features:
         raise FormatError(f"{where} has no column that could be a feature")
     others = [p for p in text if p not in features and p != label and p not in kept.values()]
@@ -92,12 +95,15 @@ def _is_label_name(names: Sequence[str] | None, position: int) -> bool:
 def _label_beside(
     names: Sequence[str] | None, features: Collection[int], label: int | None, options: ReadOptions, where: str
 ) -> int | None:
-    """Return the label of a table whose features are named."""
-    if label is None and options.labels is not False:
-        free = [p for p in range(len(names or ())) if _is_label_name(names, p) and p not in features]
-        label = free[0] if free else None
-        if label is None and options.labels:
-            raise FormatError(f"{where} has no column named {', '.join(LABEL_NAMES)}: name the label column (--label)")
+    """Return the label of a table whose features are named: by its name, or the only column that is left."""
+    if label is None and options.labels is not False and names is not None:
+        free = [p for p in range(len(names)) if p not in features]
+        usual = [p for p in free if _is_label_name(names, p)]
+        if usual or (len(free) == 1 and options.labels):
+            return (usual or free)[0]
+        if options.labels:
+            which = ", ".join(repr(names[p]) for p in free[:12]) or "none is left"
+            raise FormatError(f"{where}: it is not clear which column is the label ({which}): name it (--label)")
     return label
 
 

@@ -77,8 +77,11 @@ class ReadOptions:
         Whether the feature indices of svmlight text start at 0 instead of 1.
     n_features : int, optional
         How many features the model has: settles whether a table without names has a label column.
+    feature_names : tuple of str, optional
+        Names of the model's features: columns of a table with names are matched by name, in this order, and others
+        than these and the label are left out.
     columns : tuple of str, optional
-        The feature columns of a table by name, in the order of the model; by default all but the label.
+        The feature columns of a table by name, in the order of the model, whatever the model calls them.
     keep : tuple of str
         Columns of a table that are no features and go with the rows, such as an id.
     keep_text : bool
@@ -95,6 +98,7 @@ class ReadOptions:
     header: bool | None = None
     zero_based: bool = False
     n_features: int | None = None
+    feature_names: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
     keep: tuple[str, ...] = ()
     keep_text: bool = False

@@ -39,6 +39,7 @@ _DENSE_BYTES = 64 * 2**20
 def read_options(model: KernelModel, **changes: Any) -> data.ReadOptions:
     """Return how to read data for a model: its number of features, and where its feature indices start."""
     known: dict[str, Any] = {"n_features": model.n_features, "default_split": "test"}
+    known["feature_names"] = getattr(model, "feature_names", None)
     if model.provenance.get("first_index") == 0:
         known["zero_based"] = True
     return data.ReadOptions(**(known | changes))
