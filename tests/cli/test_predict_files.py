@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import subprocess
 from datetime import date
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from libsvm import svmutil
 from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
 from sklearn.svm import SVC, SVR
 
@@ -190,6 +193,21 @@ def test_svmlight_rows_without_a_label_column(folder, capsys):
         code, out, err = run(capsys, "compress", model, "-o", small, "--data", rows, "--vectors", 9, *argv)
         assert code == 0, err
         assert load(small).n_vectors == 9
+
+
+@needs_probabilities
+@pytest.mark.skipif(shutil.which("svm-predict") is None, reason="LibSVM's programs are not installed here")
+def test_probabilities_are_those_of_svm_predict(folder, capsys):
+    model, rows = folder / "p.model", folder / "rows.svm"
+    svmutil.svm_save_model(str(model), svmutil.svm_train(Y.tolist(), X.tolist(), "-q -b 1"))
+    dump_svmlight_file(X, Y, str(rows), zero_based=False)
+    subprocess.run(["svm-predict", "-b", "1", rows, model, folder / "theirs"], check=True, capture_output=True)
+    assert run(capsys, "predict", model, rows, "--proba", "-o", folder / "ours")[0] == 0
+    theirs, ours = ((folder / name).read_text().split("\n") for name in ("theirs", "ours"))
+    assert ours[0] == theirs[0].strip()
+    a, b = (np.array([line.split() for line in lines[1:] if line], dtype=float) for lines in (theirs, ours))
+    np.testing.assert_array_equal(b[:, 0], a[:, 0])
+    np.testing.assert_allclose(b, a, atol=1e-5)  # it prints six digits
 
 
 BAD = {

@@ -267,6 +267,15 @@ def test_fields_that_are_no_linear_functions(tmp_path, old, new, words):
         load(written(tmp_path, text.replace(old, new)))
 
 
+def test_few_bytes_do_not_make_a_large_table(tmp_path):
+    """Sparse vectors are short in the file and as long as there are fields in memory."""
+    fields = "".join(f'<FieldRef field="f{j}"/>' for j in range(6000))
+    vectors = "".join(f'<VectorInstance id="w{i}"><REAL-SparseArray/></VectorInstance>' for i in range(50_000))
+    text = document(machine(COEFS, 0.25), REGRESSION, fields=fields)
+    with pytest.raises(FormatError, match="50003 vectors and 6000 fields make more numbers than svmpress can hold"):
+        load(written(tmp_path, text.replace("</VectorDictionary>", f"{vectors}</VectorDictionary>")))
+
+
 def test_a_pair_that_is_missing(tmp_path):
     of = 'targetCategory="{}" alternateTargetCategory="{}"'
     machines = "".join(machine(coefs, b, of.format(t, other)) for t, other, coefs, b in PAIRS[:2])

@@ -165,6 +165,17 @@ def test_wrong_files(tmp_path, change, words):
     assert "b.skops" in str(caught.value)
 
 
+def test_few_bytes_do_not_make_a_large_table(tmp_path):
+    """An SVC of many classes has a pair of each two; its file has a coefficient for each class."""
+    svc, K = SVC().fit(X, Y), 2000
+    svc.classes_, svc._n_support = np.arange(K), np.ones(K, dtype=np.int32)
+    svc.support_vectors_, svc.support_ = np.zeros((K, 1)), np.arange(K, dtype=np.int32)
+    svc.dual_coef_ = svc._dual_coef_ = np.zeros((K - 1, K), dtype=np.float64)
+    (tmp_path / "a.skops").write_bytes(skops_io.dumps(svc, compression=zipfile.ZIP_DEFLATED))
+    with pytest.raises(FormatError, match=r"2000 vectors and 1999000 machines make more numbers|100 times its size"):
+        load(tmp_path / "a.skops")
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\3\4", b"svm_type c_svc\n", b"\0" * 100])
 def test_files_that_are_none(tmp_path, content):
     (tmp_path / "a.skops").write_bytes(content)

@@ -14,7 +14,6 @@ of non-zero coefficients as the edges of a graph on the classes, the fewest copi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,11 +52,11 @@ class Packed:
     intercept: Floats
 
 
-def check_size(path: Path, n_vectors: int, n_machines: int) -> None:
-    """Raise a FormatError if a file makes more coefficients than can be held: they grow faster than the file."""
-    if n_vectors * n_machines > _MAX_COEF:
+def check_size(where: object, n_vectors: int, n_columns: int, what: str = "machines") -> None:
+    """Raise a FormatError if a file makes a larger table than can be held: it may grow faster than the file."""
+    if n_vectors * n_columns > _MAX_COEF:
         raise FormatError(
-            f"{path}: {n_vectors} vectors and {n_machines} machines have more coefficients than svmpress can hold"
+            f"{where}: {n_vectors} vectors and {n_columns} {what} make more numbers than svmpress can hold"
         )
 
 

@@ -159,7 +159,9 @@ class _Reader:
         dictionary = self.child(self.element, "VectorDictionary")
         rows: dict[str, int] = {}
         vectors = []
-        for instance in dictionary.all("VectorInstance"):
+        instances = dictionary.all("VectorInstance")
+        check_size(self.path, len(instances), d, "fields")
+        for instance in instances:
             name = instance.attributes.get("id", "")
             if name in rows:
                 self.fail(instance, f"the vector {name[:40]!r} is there twice")
