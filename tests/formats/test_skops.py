@@ -18,9 +18,12 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
-from svmpress.decoders import PairDAG
+from svmpress.cli import main
+from svmpress.decoders import PairDAG, PairVote
 from svmpress.errors import FormatError
-from svmpress.formats import from_estimator, load, obstacles, save
+from svmpress.formats import from_estimator, load, obstacles, save, save_cost
+from svmpress.kernels import RBF
+from svmpress.model import KernelExpansion, KernelModel
 
 skops_io = pytest.importorskip("skops.io", reason="the extra skops is not installed")
 
@@ -65,6 +68,22 @@ def test_a_compressed_model(tmp_path):
     small = svmpress.compress(SVC().fit(X, Y), X, Y, vectors=9, layout="libsvm").model
     save(small, tmp_path / "small.skops")
     np.testing.assert_array_equal(skops_io.load(tmp_path / "small.skops").predict(X), small.predict(X))
+
+
+def test_an_svc_has_vectors_by_class(tmp_path, capsys):
+    """As a LibSVM file: the command line asks for that layout, and says what copies another needs."""
+    rng = np.random.default_rng(0)
+    f = KernelExpansion(RBF(0.5), rng.normal(size=(9, 4)), rng.normal(size=(9, 3)), rng.normal(size=3))
+    shared = KernelModel(f, PairVote(np.arange(3)))
+    save(shared, tmp_path / "a.skops")
+    assert load(tmp_path / "a.skops").n_vectors == save_cost(shared, "skops") == 18
+    assert save_cost(from_estimator(OneVsRestClassifier(SVC()).fit(X, Y)), "skops") < 200
+    save(SVC().fit(X, Y), tmp_path / "big.model")
+    assert main(["compress", str(tmp_path / "big.model"), "-o", str(tmp_path / "s.skops"), "--vectors", "9"]) == 0
+    assert load(tmp_path / "s.skops").n_vectors == 9
+    save(shared, tmp_path / "shared.svmpress")
+    assert main(["export", str(tmp_path / "shared.svmpress"), "-o", str(tmp_path / "e.skops")]) == 0
+    assert "the skops format needs 18 vectors for the 9 of the model" in capsys.readouterr().err
 
 
 def test_other_types_are_named_and_never_built(tmp_path):

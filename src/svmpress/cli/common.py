@@ -147,7 +147,7 @@ def svm_choices(args: argparse.Namespace) -> dict[str, Any]:
 def layout_of(args: argparse.Namespace, form: str) -> Literal["shared", "libsvm"]:
     """Return ``--layout``, where "auto" is what the format of the output needs."""
     if args.layout == "auto":
-        return "libsvm" if form == "libsvm" else "shared"
+        return "libsvm" if form in ("libsvm", "skops") else "shared"
     layout: Literal["shared", "libsvm"] = args.layout
     return layout
 

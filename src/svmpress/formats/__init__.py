@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from svmpress.decoders import PairVote
 from svmpress.errors import FormatError, InputError
 from svmpress.formats import libsvm, native, onnx_read, opencv, pmml, skops_files, svmlight, vmaf
 from svmpress.formats.one_way import read_only
@@ -57,14 +58,21 @@ class Format(NamedTuple):
 FORMATS: dict[str, Format] = {
     "native": Format(native.read, native.write, native.obstacles, (".svmpress",)),
     "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm"), takes_ranges=True),
-    "opencv": Format(opencv.read, opencv.write, opencv.obstacles, (".xml", ".yml", ".yaml"), opencv.recognises),
-    "vmaf": Format(vmaf.read, vmaf.write, vmaf.obstacles, (".json",), vmaf.recognises),
+    "opencv": Format(
+        opencv.read, opencv.write, opencv.obstacles, (".xml", ".yml", ".yaml"), recognises=opencv.recognises
+    ),
+    "vmaf": Format(vmaf.read, vmaf.write, vmaf.obstacles, (".json",), recognises=vmaf.recognises),
     "svmlight": Format(
-        svmlight.read, svmlight.write, svmlight.obstacles, (".svmlight",), svmlight.recognises, takes_ranges=True
+        svmlight.read,
+        svmlight.write,
+        svmlight.obstacles,
+        (".svmlight",),
+        recognises=svmlight.recognises,
+        takes_ranges=True,
     ),
     "skops": Format(skops_files.read, skops_files.write, skops_files.obstacles, (".skops",)),
     "onnx": Format(onnx_read.read, *read_only("ONNX-ML"), (".onnx",)),
-    "pmml": Format(pmml.read, *read_only("PMML"), (".pmml",), pmml.recognises),
+    "pmml": Format(pmml.read, *read_only("PMML"), (".pmml",), recognises=pmml.recognises),
 }
 """Every file format by name."""
 
@@ -264,10 +272,12 @@ def save_cost(model: KernelModel, format: str) -> int:
     """Return how many vectors a model has once saved: more than now where a format needs copies.
 
     A vector of a LibSVM file serves only the pairs of one class. A one-vs-one model whose machines share their
-    vectors, and a one-vs-rest model, need several copies of each.
+    vectors, and a one-vs-rest model, need several copies of each. So does a one-vs-one model in a skops file, which
+    holds an SVC.
     """
     _format(format)
-    return libsvm.cost(model) if format == "libsvm" else model.n_vectors
+    by_class = format == "libsvm" or (format == "skops" and isinstance(model.decoder, PairVote))
+    return libsvm.cost(model) if by_class else model.n_vectors
 
 
 def as_model(source: Any) -> KernelModel:
