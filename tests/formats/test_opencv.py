@@ -106,6 +106,15 @@ def test_every_type_and_kernel_there_and_back(tmp_path, svm_type, kernel, n_clas
         np.testing.assert_array_equal(ours, theirs)
 
 
+def test_names_of_version_2(tmp_path):
+    svm = trained("C_SVC", "RBF", 3)
+    svm.save(str(tmp_path / "a.xml"))
+    text = (tmp_path / "a.xml").read_text().replace("svmType", "svm_type").replace("opencv_ml_svm", "my_svm")
+    (tmp_path / "a.xml").write_text(text)
+    np.testing.assert_array_equal(answers(cv2.ml.SVM_load(str(tmp_path / "a.xml")), ROWS), answers(svm, ROWS))
+    assert_agrees(load(tmp_path / "a.xml"), svm, ROWS)
+
+
 def test_the_intersection_kernel_is_refused(tmp_path):
     trained("C_SVC", "INTER").save(str(tmp_path / "a.xml"))
     with pytest.raises(FormatError, match=r"histogram intersection kernel \(INTER\) has no gradient"):
