@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
@@ -15,8 +15,10 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 import svmpress
 from problems import problem_of
 from svmpress.decoders import PairDAG
-from svmpress.methods import Auto
-from svmpress.methods.data_free import inferred_labels, midpoints
+from svmpress.formats import from_estimator
+from svmpress.methods import Auto, Problem
+from svmpress.methods.data_free import are_among, inferred_labels, midpoints, with_vectors
+from svmpress.numerics import Backend
 
 
 def texts(n: int, seed: int, n_classes: int):
@@ -130,3 +132,34 @@ def test_a_copy_is_to_be_had_in_any_case():
     )
     assert without.model.n_outputs == 6
     np.testing.assert_array_equal(without.model.expansion.coef, given.model.expansion.coef)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Few rows
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array])
+def test_rows_that_are_vectors_are_recognised_to_the_last_bit_only(rng, as_rows):
+    vectors = rng.normal(size=(40, 6)) * (rng.uniform(size=(40, 6)) < 0.7)
+    rows = np.concatenate([vectors[[3, 17]], rng.normal(size=(5, 6)), vectors[[8]] + 1e-6])
+    found = are_among(as_rows(rows), as_rows(vectors))
+    assert found.tolist() == [True, True, False, False, False, False, False, False]
+
+
+def test_a_few_rows_are_no_substitute_for_thousands_of_vectors():
+    """Vectors stay among the rows, with the labels that their coefficients tell, and no row is there twice."""
+    X, y = make_moons(600, noise=0.05, random_state=0)
+    svc = SVC(C=1, gamma=0.3).fit(X, y)
+    model = from_estimator(svc)
+    some = np.r_[svc.support_[:20], np.setdiff1d(np.arange(600), svc.support_)[:20]]
+    problem = Problem(model, X[some], y[some], "shared", Backend.of("cpu"), 0, 2**28, lambda *_: None)
+    whole, note = with_vectors(problem)
+    assert whole.rows.shape[0] == model.n_vectors + 20
+    np.testing.assert_array_equal(whole.y[: model.n_vectors], y[svc.support_])
+    np.testing.assert_array_equal(whole.y[model.n_vectors :], y[some[20:]])
+    assert "fewer rows" in note
+    few = svmpress.compress(svc, X[some], y[some], vectors=6).model
+    alone = svmpress.compress(svc, vectors=6).model
+    right = [np.mean(m.predict(X) == svc.predict(X)) for m in (few, alone)]
+    assert right[0] >= right[1] - 0.02
