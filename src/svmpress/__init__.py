@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # for those who check types and complete names
     from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
     from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError, SvmpressWarning
     from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
+    from svmpress.exports import QuantizedModel, export_c, quantize
     from svmpress.formats import from_estimator, load, save, to_estimator
     from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
     from svmpress.model import KernelExpansion, KernelModel, Scaling
@@ -29,6 +30,7 @@ _HOMES = {
     "decoders": ["Argmax", "Identity", "PairDAG", "PairVote", "Sign"],
     "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError", "SvmpressWarning"],
     "estimators": ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"],
+    "exports": ["QuantizedModel", "export_c", "quantize"],
     "formats": ["from_estimator", "load", "save", "to_estimator"],
     "kernels": ["RBF", "ChiSquared", "Laplacian", "Linear", "Polynomial", "Sigmoid"],
     "model": ["KernelExpansion", "KernelModel", "Scaling"],
@@ -58,6 +60,7 @@ __all__ = [
     "PairDAG",
     "PairVote",
     "Polynomial",
+    "QuantizedModel",
     "Scaling",
     "SearchResult",
     "SearchStatus",
@@ -68,8 +71,10 @@ __all__ = [
     "SvmpressWarning",
     "compress",
     "draw_front",
+    "export_c",
     "from_estimator",
     "load",
+    "quantize",
     "save",
     "search",
     "to_estimator",

@@ -22,7 +22,7 @@ RANKS = [
     {"kernels", "predictor"},
     {"model"},
     {"data", "formats", "objectives", "select"},
-    {"methods", "training"},
+    {"exports", "methods", "training"},
     {"compression", "plots"},
     {"estimators", "study", "tuning"},
     {"cli"},
