@@ -44,7 +44,7 @@ def test_every_model_on_processors_whose_int_has_16_bits(name, tmp_path):
 @pytest.mark.parametrize("pool", [1, 2])
 def test_images_on_the_uno(weights, pool, tmp_path):
     X, _ = digit_rows()
-    svmpress.export_c(digits(), tmp_path / "c", X, weights=weights, image=(8, 8), pool=pool)
+    svmpress.export_c(digits(), tmp_path / "c", X, weights=weights, image=(8, 8), pool=pool, input="uint8")
     found = measure(tmp_path / "c", "uno")
     assert found.wrong == 0
     assert found.ram < 64 + 64 // pool**2 + 45 * 4 + 150

@@ -51,7 +51,7 @@ def c_float(value: float) -> str:
     Examples
     --------
     >>> c_float(0.1), c_float(-3.0), c_float(4e-7)
-    ('0.100000001f', '-3.0f', '3.99999999e-07f')
+    ('0.100000001f', '-3.0f', '4.00000005e-07f')
     """
     text = f"{np.float32(value):.9g}"
     return f"{text}f" if re.search(r"[.e]", text) else f"{text}.0f"

@@ -10,8 +10,6 @@ from svmpress.exports.c.tables import c_float, table
 from svmpress.exports.quantized import Halvings, QuantizedModel
 from svmpress.exports.quantized import table as halvings_table
 
-_COEF = {"int8": ("int8_t", "SVM_U8"), "int16": ("int16_t", "SVM_U16")}
-
 
 def source(q: QuantizedModel) -> str:
     """Return the text of ``svm.c``, with the prefix ``svm``."""
@@ -28,9 +26,7 @@ def source(q: QuantizedModel) -> str:
     parts += [_row(q, stage, where), template(f"kernel_{stage}.c")]
     levels = "    const svm_level *u = x;" if in_place else "    svm_level u[SVM_PADDED];\n    svm_read(x, u);"
     values = template("values_whole.c").replace("@LEVELS@", levels)
-    if q.n_outputs > 255:
-        values = values.replace("uint8_t p;", "uint16_t p;")
-    parts += [values, decide_code(q.decoder, q.task, " * SVM_UNIT")]
+    parts += [template(f"add_{q.coef_type}.c"), values, decide_code(q.decoder, q.task, " * SVM_UNIT")]
     return "\n".join(parts)
 
 
@@ -80,20 +76,21 @@ def _constants(q: QuantizedModel) -> str:
         names |= {"ADD": f"{s.add}L", "DEGREE": s.degree, "ZERO": q.zero}
     if q.weight_type != "int16":
         names["BYTES_OF_4"] = 4 if q.weight_type == "int8" else 2
+    if q.sum_bits == 32:
+        names["SUM_32"] = 1
     if g.shift is not None:
         names["TOP"] = g.top
     names["SEEN"] = g.n_inputs if g.pooling is None else g.pooling.n_outputs
     if g.pooling is not None:
         names |= {"POOL": g.pooling.size, "WIDTH": g.pooling.width, "COLUMNS": g.pooling.width // g.pooling.size}
     norm, read = ("uint16_t", "SVM_U16") if _short_norms(q) else ("int32_t", "(int32_t)SVM_U32")
-    coef, read_coef = _COEF[q.coef_type]
     wide = "int32_t" if q.sum_bits == 32 else "int64_t"
     names |= {
         "WEIGHT": "uint16_t" if q.weight_type == "int16" else "uint8_t",
         "NORM": norm,
         "READ_NORM(p)": f"{read}(p)",
-        "COEF": coef,
-        "READ_COEF(p)": f"{read_coef}(p)",
+        "COEF": f"{q.coef_type}_t",
+        "INDEX": "uint8_t" if q.n_outputs < 256 else "uint16_t",
         "READ_INTERCEPT(p)": f"({wide})SVM_U32(p)" if wide == "int32_t" else "svm_wide(p)",
     }
     level = "uint16_t" if q.weight_type == "int16" else "uint8_t"

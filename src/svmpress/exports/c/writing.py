@@ -105,9 +105,9 @@ def export_c(
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> done = export_c(SVC().fit(X, y), tempfile.mkdtemp(), X)
+    >>> done = export_c(SVC().fit(X, y), Path(tempfile.mkdtemp()) / "iris", X)
     >>> done.files
-    ('README.md', 'selftest.c', 'sketch.ino', 'svm.c', 'svm.h')
+    ('README.md', 'iris.ino', 'selftest.c', 'svm.c', 'svm.h')
     """
     check_prefix(prefix)
     given = model if isinstance(model, QuantizedModel) else as_model(model)

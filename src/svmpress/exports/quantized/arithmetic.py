@@ -51,7 +51,7 @@ class Halvings:
     Examples
     --------
     >>> Halvings.of(1 / 1000).values(np.array([0, 1000, 2000, 10_000, 16_000])).tolist()
-    [32767, 16384, 8192, 32, 0]
+    [32767, 16387, 8193, 32, 0]
     """
 
     down: int

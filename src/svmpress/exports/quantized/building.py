@@ -33,6 +33,10 @@ _LEAST_TOP = 511
 """Coefficients keep at least so many steps, or decision values get 64 bits."""
 _NORM_TOP, _HALVED = 65535, 8.0
 """Norms keep within 16 bits where they can; kernel values are not halved more often for the scale of a vector."""
+_MARGIN = 0.2
+"""By how much of their spread rows may go beyond the vectors, where nothing else is known of them."""
+_BEYOND = 1.5
+"""By how much projections may exceed the largest that was seen before they are cut."""
 _TAIL = 0.1
 """Per cent of the rows that may be cut at each end of a feature."""
 
@@ -41,6 +45,7 @@ def make_grid(
     model: KernelModel,
     V: Floats,
     rows: Floats | None,
+    reach: Floats,
     *,
     weights: str,
     bytes_in: bool,
@@ -56,6 +61,8 @@ def make_grid(
         Its vectors.
     rows : (n, d), optional
         Rows after pooling and scaling.
+    reach : (r, d)
+        What is like rows where there are none.
     weights : str
     bytes_in : bool
     pooling : Pooling, optional
@@ -66,7 +73,7 @@ def make_grid(
     alike = np.ptp(scaling.factor) == 0 and scaling.factor[0] > 0 and (distances or not shift.any())
     in_place = bytes_in and alike and float(np.ptp(V, axis=0).max(initial=0.0)) >= _ENOUGH_LEVELS * scaling.factor[0]
     kept = _kept(rows, V.shape[1], distances, aligned=in_place and pooling is None)
-    V, shift, factor = V[:, kept], shift[kept], scaling.factor[kept]
+    V, reach, shift, factor = V[:, kept], reach[:, kept], shift[kept], scaling.factor[kept]
     rows = None if rows is None else rows[:, kept]
     low: Floats
     most_levels = math.isqrt((2**29 - 1) // max(1, len(kept)))
@@ -77,7 +84,7 @@ def make_grid(
         affine: tuple[Any, Any] = (None, None)
     else:
         top_in = max(top, min(_BYTE, most_levels))
-        low, step = _spread(V, rows, top_in, distances)
+        low, step = _spread(V, rows, reach, top_in, distances)
         slope = np.where(factor == 0, 1.0, factor)
         moved = np.where(factor == 0, 0.0, shift + (low - step / 2) / slope)
         affine = (moved.astype(np.float32), (factor / step).astype(np.float32))
@@ -112,14 +119,16 @@ def _kept(rows: Floats | None, d: int, distances: bool, aligned: bool) -> NDArra
     return kept if len(kept) else np.arange(d)
 
 
-def _spread(V: Floats, rows: Floats | None, top: int, distances: bool) -> tuple[Floats, float]:
+def _spread(V: Floats, rows: Floats | None, reach: Floats, top: int, distances: bool) -> tuple[Floats, float]:
     """Return ``low`` (d,) and ``step`` that put vectors, and nearly all rows, on levels from 0 to ``top``."""
-    lowest, highest = V.min(axis=0, initial=0.0), V.max(axis=0, initial=0.0)
-    if len(V):
-        lowest, highest = V.min(axis=0), V.max(axis=0)
     if rows is not None:
-        tails = np.percentile(rows, [_TAIL, 100 - _TAIL], axis=0)
-        lowest, highest = np.minimum(lowest, tails[0]), np.maximum(highest, tails[1])
+        ends = np.percentile(rows, [_TAIL, 100 - _TAIL], axis=0)
+    else:
+        ends = np.stack([reach.min(axis=0), reach.max(axis=0)])
+        ends += _MARGIN * (ends[1] - ends[0]) * np.array([[-1.0], [1.0]])
+    lowest, highest = np.minimum(V.min(axis=0), ends[0]), np.maximum(V.max(axis=0), ends[1])
+    if not distances and len(V) < len(reach):  # weights of a linear model are no rows
+        lowest, highest = ends
     if not distances:
         lowest, highest = np.full_like(lowest, min(0.0, lowest.min())), np.full_like(highest, max(0.0, highest.max()))
     step = float((highest - lowest).max()) / (top - 1) or 1.0
@@ -128,16 +137,13 @@ def _spread(V: Floats, rows: Floats | None, top: int, distances: bool) -> tuple[
     return lowest, step
 
 
-def make_stage(model: KernelModel, grid: Grid, zero: int, rows_levels: Any, V: Floats) -> Stage:
-    """Return the arithmetic of the kernel."""
+def make_stage(model: KernelModel, grid: Grid, zero: int, seen: Floats | NDArray[np.int64], V: Floats) -> Stage:
+    """Return the arithmetic of the kernel, for rows of levels like those that were seen."""
     if isinstance(model.kernel, RBF):
         return Halvings.of(model.kernel.gamma * grid.step**2 / math.log(2))
     v = grid.of_weights(grid.weights(V)) - zero
-    if rows_levels is not None and len(rows_levels):
-        some = rows_levels[:: max(1, len(rows_levels) // 4000)] - zero
-        most = 1.5 * np.abs(some.astype(np.float64) @ v.T).max(initial=1)
-    else:
-        most = 2.0 * np.abs(v.astype(np.float64) @ v.T).max(initial=1)
+    some = seen[:: max(1, len(seen) // 4000)] - zero
+    most = _BEYOND * np.abs(some.astype(np.float64) @ v.T.astype(np.float64)).max(initial=1)
     return Powers.of(model.kernel, grid.step, int(most))
 
 

@@ -93,8 +93,8 @@ def quantize(
     >>> X, y = load_digits(return_X_y=True)
     >>> small = svmpress.compress(SVC(gamma=0.001).fit(X, y), X, y, vectors=30).model
     >>> q = quantize(small, X, weights="int4", input="uint8")
-    >>> q.n_vectors, q.weights.max() <= 15, float(np.mean(q.predict(X) == y)) > 0.9
-    (30, True, True)
+    >>> q.n_vectors, int(q.weights.max()), float(np.mean(q.predict(X) == y)) > 0.9
+    (30, 15, True)
     """
     source = as_model(model)
     _check_choices(weights, coef, input, augment)
@@ -104,9 +104,12 @@ def quantize(
     case = _Case.of(source, X, y, input, image, pool)
     inner = collapsed(case.inner)
     V = np.asarray(arrays.dense(inner.expansion.vectors), dtype=np.float64)
-    grid, zero = make_grid(inner, V, case.scaled_rows(), weights=weights, bytes_in=case.bytes_in, pooling=case.pooling)
+    reach = np.asarray(arrays.dense(case.inner.expansion.vectors), dtype=np.float64)  # vectors are like rows
+    rows = case.scaled_rows()
+    grid, zero = make_grid(inner, V, rows, reach, weights=weights, bytes_in=case.bytes_in, pooling=case.pooling)
     levels = None if case.X is None else grid.levels(case.X)
-    stage = make_stage(inner, grid, zero, levels, V[:, grid.kept])
+    seen = (reach[:, grid.kept] - grid.low) / grid.step if levels is None else levels
+    stage = make_stage(inner, grid, zero, seen, V[:, grid.kept])
     fit = _Fit.rounded(inner, grid, stage, zero, V)
     if levels is not None:
         fit = fit.solved(case, levels, random_state)
