@@ -48,7 +48,8 @@ def test_whole_numbers_are_close_to_floats(name):
     scale = np.abs(F).max()
     assert np.abs(q.decision_values(X) - F).max() < 0.01 * scale
     if model.classes_ is not None:
-        assert np.mean(q.predict(X) == model.predict(X)) > 0.98
+        sure = np.abs(F).min(axis=1) > 0.002 * scale  # a vector on the margin of a one-class SVM has the value 0
+        assert np.mean(q.predict(X[sure]) == model.predict(X[sure])) > 0.98
 
 
 def test_it_predicts_as_a_model_does():

@@ -17,7 +17,7 @@ from svmpress.errors import InputError
 from svmpress.exports.quantized.arithmetic import ONE, Halvings, Powers, Stage
 from svmpress.exports.quantized.grid import Floats, Grid, Pooling
 from svmpress.exports.quantized.model import QuantizedModel
-from svmpress.kernels import RBF
+from svmpress.kernels import RBF, Linear
 from svmpress.model import KernelModel, Scaling, Task
 
 WEIGHT_BITS = {"int4": 4, "int8": 8, "int16": 16}
@@ -35,8 +35,9 @@ _NORM_TOP, _HALVED = 65535, 8.0
 """Norms keep within 16 bits where they can; kernel values are not halved more often for the scale of a vector."""
 _MARGIN = 0.2
 """By how much of their spread rows may go beyond the vectors, where nothing else is known of them."""
-_BEYOND = 1.5
-"""By how much projections may exceed the largest that was seen before they are cut."""
+_BEYOND, _BEYOND_VECTORS = 1.5, 4.0
+"""By how much projections may exceed the largest that was seen before they are cut; a linear model's rows may exceed
+its vectors, which are near margins, by more."""
 _TAIL = 0.1
 """Per cent of the rows that may be cut at each end of a feature."""
 
@@ -137,13 +138,17 @@ def _spread(V: Floats, rows: Floats | None, reach: Floats, top: int, distances: 
     return lowest, step
 
 
-def make_stage(model: KernelModel, grid: Grid, zero: int, seen: Floats | NDArray[np.int64], V: Floats) -> Stage:
-    """Return the arithmetic of the kernel, for rows of levels like those that were seen."""
+def make_stage(
+    model: KernelModel, grid: Grid, zero: int, levels: NDArray[np.int64] | None, reach: Floats, V: Floats
+) -> Stage:
+    """Return the arithmetic of the kernel, for rows of levels like those that are given, or like vectors."""
     if isinstance(model.kernel, RBF):
         return Halvings.of(model.kernel.gamma * grid.step**2 / math.log(2))
     v = grid.of_weights(grid.weights(V)) - zero
+    seen = (reach[:, grid.kept] - grid.low) / grid.step if levels is None else levels
     some = seen[:: max(1, len(seen) // 4000)] - zero
-    most = _BEYOND * np.abs(some.astype(np.float64) @ v.T.astype(np.float64)).max(initial=1)
+    beyond = _BEYOND_VECTORS if levels is None and isinstance(model.kernel, Linear) else _BEYOND
+    most = beyond * np.abs(some.astype(np.float64) @ v.T.astype(np.float64)).max(initial=1)
     return Powers.of(model.kernel, grid.step, int(most))
 
 

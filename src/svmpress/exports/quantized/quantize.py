@@ -108,8 +108,7 @@ def quantize(
     rows = case.scaled_rows()
     grid, zero = make_grid(inner, V, rows, reach, weights=weights, bytes_in=case.bytes_in, pooling=case.pooling)
     levels = None if case.X is None else grid.levels(case.X)
-    seen = (reach[:, grid.kept] - grid.low) / grid.step if levels is None else levels
-    stage = make_stage(inner, grid, zero, seen, V[:, grid.kept])
+    stage = make_stage(inner, grid, zero, levels, reach, V[:, grid.kept])
     fit = _Fit.rounded(inner, grid, stage, zero, V)
     if levels is not None:
         fit = fit.solved(case, levels, random_state)
