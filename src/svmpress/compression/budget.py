@@ -7,26 +7,34 @@ A budget is exactly one of
     max_bytes      bytes of vectors, coefficients and intercepts
     max_latency    seconds per prediction on this machine: the paper's cost budget B, with ``m = B / e`` for the
                    measured cost e of a kernel entry
+    max_flash      bytes of vectors and coefficients in whole numbers, as C code on a microcontroller has them
     max_drop       the accuracy (or R², or agreement) that may be lost on held-out rows; the size is searched for
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from svmpress.decoders import Argmax, PairDAG, PairVote, pair_signs
 from svmpress.errors import InputError
+from svmpress.exports import table_bytes, vector_bytes
 from svmpress.model import KernelModel, kernel_entry_cost
 
 DEFAULT_RATIO = 0.1
 """The share of vectors when the caller names no budget: where the paper keeps its accuracy."""
 
+_LIMITS = ("vectors", "ratio", "max_bytes", "max_latency", "max_flash", "max_drop")
+
 
 @dataclass(frozen=True)
 class Budget:
     """Exactly one limit on the size of a compressed model; see the module's docstring.
+
+    ``weights`` and ``coef`` are the kinds of numbers that ``max_flash`` counts: ``"int4"``, ``"int8"``, ``"int16"`` or
+    ``"float"`` for vectors, ``"int8"`` or ``"int16"`` for coefficients.
 
     Examples
     --------
@@ -38,7 +46,10 @@ class Budget:
     ratio: float | None = None
     max_bytes: int | None = None
     max_latency: float | None = None
+    max_flash: int | None = None
     max_drop: float | None = None
+    weights: str = "int8"
+    coef: str = "int16"
 
     @classmethod
     def of(
@@ -48,14 +59,17 @@ class Budget:
         ratio: float | None = None,
         max_bytes: int | None = None,
         max_latency: float | None = None,
+        max_flash: int | None = None,
         max_drop: float | None = None,
+        weights: str = "int8",
+        coef: str = "int16",
     ) -> Budget:
         """Return the budget that is given; a tenth of the vectors if none is."""
-        given = cls(vectors, ratio, max_bytes, max_latency, max_drop)
+        given = cls(vectors, ratio, max_bytes, max_latency, max_flash, max_drop, weights, coef)
         return given if given._given() else cls(ratio=DEFAULT_RATIO)
 
     def _given(self) -> list[str]:
-        return [f.name for f in fields(self) if getattr(self, f.name) is not None]
+        return [name for name in _LIMITS if getattr(self, name) is not None]
 
     def __post_init__(self) -> None:
         given = self._given()
@@ -70,6 +84,9 @@ class Budget:
                 raise InputError(f"{name} must be {kind}, not {value!r}")
         if self.vectors is not None and self.vectors != int(self.vectors):
             raise InputError(f"vectors must be a whole number, not {self.vectors!r}")
+        for name, known in (("weights", ("float", "int4", "int8", "int16")), ("coef", ("int8", "int16"))):
+            if getattr(self, name) not in known:
+                raise InputError(f"unknown {name} {getattr(self, name)!r}; choose one of {', '.join(known)}")
 
     def __repr__(self) -> str:
         return f"Budget({', '.join(f'{name}={getattr(self, name)!r}' for name in self._given())})"
@@ -88,6 +105,8 @@ class Budget:
                 need = item * (d + 2 * n_outputs)
                 raise InputError(f"max_bytes={self.max_bytes} is too small: one vector alone needs {need} bytes")
             return m
+        if self.max_flash is not None:
+            return self._size_in_flash(d, n_outputs)
         if self.max_latency is not None:
             entry, fixed = kernel_entry_cost(source)
             m = int((self.max_latency - fixed) // entry)
@@ -98,3 +117,26 @@ class Budget:
                 )
             return m
         raise InputError(f"{self} does not fix a size")
+
+    def _size_in_flash(self, d: int, n_outputs: int) -> int:
+        assert self.max_flash is not None
+        coef = "float" if self.weights == "float" else self.coef
+        fixed = table_bytes(0, d, n_outputs, self.weights, coef)
+        m = int((self.max_flash - fixed) // vector_bytes(d, n_outputs, self.weights, coef))
+        if m < 1:
+            need = table_bytes(1, d, n_outputs, self.weights, coef)
+            raise InputError(f"max_flash={self.max_flash} is too small: one vector alone needs {need} bytes")
+        return m
+
+
+def with_one_output_a_class(model: KernelModel) -> KernelModel:
+    """Return a model of three or more classes with K outputs for its K(K-1)/2: the sums that break ties between votes.
+
+    Fewer coefficients for each vector, and the largest sum is mostly the class of the most votes.
+    """
+    if not isinstance(model.decoder, PairVote | PairDAG) or model.decoder.n_classes < 3:
+        return model
+    e, signs = model.expansion, pair_signs(model.decoder.n_classes)
+    coef, intercept = (np.asarray(a @ signs, dtype=a.dtype) for a in (e.coef, e.intercept))
+    expansion = replace(e, coef=coef, intercept=intercept, coef_mask=None)
+    return replace(model, expansion=expansion, decoder=Argmax(model.decoder.classes), probability={})

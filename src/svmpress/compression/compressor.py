@@ -19,7 +19,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.compression.budget import Budget
+from svmpress.compression.budget import Budget, with_one_output_a_class
 from svmpress.compression.expectation import Expectation, doubts, expect, growth
 from svmpress.compression.rows import checked_apart, heeded
 from svmpress.compression.sizing import SizePoint, search_size
@@ -133,7 +133,10 @@ def compress(
     ratio: float | None = None,
     max_bytes: int | None = None,
     max_latency: float | None = None,
+    max_flash: int | None = None,
     max_drop: float | None = None,
+    weights: str = "int8",
+    coef: str = "int16",
     method: str | Method = "auto",
     effort: Effort = "balanced",
     max_seconds: float | None = None,
@@ -154,10 +157,14 @@ def compress(
     y : (n,), optional
         Their labels or values: they help to judge, and are fitted instead of the source's answers where held-out rows
         say that this is better. A one-class SVM learnt without labels and is compressed without them.
-    vectors, ratio, max_bytes, max_latency, max_drop
+    vectors, ratio, max_bytes, max_latency, max_flash, max_drop
         The budget, exactly one of them: a number of vectors, a share of the source's, bytes of vectors and
-        coefficients, seconds per prediction on this machine, or the loss of accuracy (R², agreement) that is allowed on
-        held-out rows, as a fraction: 0.005 is half a percentage point. A tenth of the vectors by default.
+        coefficients, seconds per prediction on this machine, bytes of vectors and coefficients once they are whole
+        numbers (see :func:`svmpress.export_c`; three and more classes get one output each), or the loss of accuracy
+        (R², agreement) that is allowed on held-out rows, as a fraction: 0.005 is half a percentage point. A tenth of
+        the vectors by default.
+    weights, coef : str
+        The kinds of numbers that ``max_flash`` counts, as :func:`svmpress.quantize` has them.
     method : "auto", "paper", "lars", or an instance of a method
     effort : "fast", "balanced" or "thorough"
         How much work the default method may do: a fifth of the usual, which is about what training took; or that; or
@@ -189,13 +196,18 @@ def compress(
     40
     """
     start = time.perf_counter()
-    budget = Budget.of(vectors=vectors, ratio=ratio, max_bytes=max_bytes, max_latency=max_latency, max_drop=max_drop)
+    budget = Budget.of(
+        vectors=vectors, ratio=ratio, max_bytes=max_bytes, max_latency=max_latency, max_flash=max_flash,
+        max_drop=max_drop, weights=weights, coef=coef,
+    )  # fmt: skip
     way = _method(method, effort)
     if layout not in get_args(Layout):
         raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
     if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
         raise InputError(f"max_memory must be a whole number of at least {2**24} bytes, not {max_memory!r}")
     source = as_model(model)
+    if budget.max_flash is not None:
+        source = with_one_output_a_class(source)
     problem = Problem(
         source=source,
         rows=_rows(source, X),

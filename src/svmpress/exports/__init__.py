@@ -11,7 +11,7 @@ from collections.abc import Callable
 from svmpress.errors import InputError
 from svmpress.exports.c import CExport, c_obstacles, export_c
 from svmpress.exports.devices import DEVICES, Measured, measure, missing
-from svmpress.exports.quantized import QuantizedModel, quantize, table_bytes, vector_bytes
+from svmpress.exports.quantized import QuantizedModel, pooled, quantize, table_bytes, vector_bytes
 from svmpress.model import KernelModel
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "measure",
     "missing",
     "obstacles",
+    "pooled",
     "quantize",
     "table_bytes",
     "vector_bytes",

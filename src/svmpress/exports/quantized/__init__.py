@@ -3,7 +3,7 @@
 from svmpress.exports.quantized.arithmetic import ONE, Halvings, Powers, table
 from svmpress.exports.quantized.grid import Grid, Pooling
 from svmpress.exports.quantized.model import QuantizedModel, decide, table_bytes, vector_bytes
-from svmpress.exports.quantized.quantize import quantize, whole_obstacles
+from svmpress.exports.quantized.quantize import pooled, quantize, whole_obstacles
 
 __all__ = [
     "ONE",
@@ -13,6 +13,7 @@ __all__ = [
     "Powers",
     "QuantizedModel",
     "decide",
+    "pooled",
     "quantize",
     "table",
     "table_bytes",

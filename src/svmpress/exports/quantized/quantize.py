@@ -160,9 +160,9 @@ class _Case:
                 f"the model has {source.n_features} features, which are neither the {n_inputs} pixels of the images "
                 f"nor the {pooling.n_outputs} after pooling"
             )
+        bytes_in = input == "uint8" or (input is None and getattr(X, "dtype", None) == np.uint8)
         if X is not None:
             X = arrays.to_numpy(arrays.dense(arrays.check_rows(X, n_features=n_inputs, allow_empty=False)))
-        bytes_in = input == "uint8" or (input is None and X is not None and X.dtype == np.uint8)
         if bytes_in and X is not None:
             X = as_bytes(X)
         pooled = pooling is not None and pooling.size > 1
@@ -228,6 +228,38 @@ def pooled_model(model: KernelModel, pooling: Pooling) -> KernelModel:
         s = None if scaling.shift is None else pooling.sums(scaling.shift[None, :])[0] / area
         scaling = Scaling(s, f)
     return replace(model, expansion=replace(model.expansion, kernel=kernel, vectors=means), scaling=scaling)
+
+
+def pooled(
+    model: KernelModel, X: Any, image: tuple[int, int], pool: int
+) -> tuple[KernelModel, NDArray[np.float64] | None]:
+    """Return a model for pooled images, and the pooled rows; a model for such images already is returned as it is.
+
+    Parameters
+    ----------
+    model : KernelModel
+    X : (n, height * width) or None
+        Bytes.
+    image : (height, width)
+    pool : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import SVC
+    >>> from svmpress.formats import from_estimator
+    >>> X, y = load_digits(return_X_y=True)
+    >>> small, rows = pooled(from_estimator(SVC(gamma=0.001).fit(X, y)), X, (8, 8), 2)
+    >>> small.n_features, rows.shape
+    (16, (1797, 16))
+    """
+    pooling = Pooling(image[0], image[1], pool)
+    if pool > 1 and model.n_features == pooling.n_inputs:
+        model = pooled_model(model, pooling)
+    if X is None:
+        return model, None
+    X = arrays.to_numpy(arrays.dense(arrays.check_rows(X, n_features=pooling.n_inputs)))
+    return model, pooling.means(as_bytes(X).astype(np.int64)).astype(np.float64)
 
 
 def collapsed(model: KernelModel) -> KernelModel:
