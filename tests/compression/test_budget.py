@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_digits, make_moons
 from sklearn.svm import SVC, SVR
 
 import svmpress
 from svmpress.compression import Budget, Status
-from svmpress.compression.budget import DEFAULT_RATIO
-from svmpress.decoders import Identity
+from svmpress.compression.budget import DEFAULT_RATIO, with_one_output_a_class
+from svmpress.decoders import Argmax, Identity
 from svmpress.errors import InputError
 from svmpress.kernels import RBF
 from svmpress.model import KernelExpansion, KernelModel, expansion_bytes
 from svmpress.model.cost import kernel_entry_cost
 
-KINDS = ["vectors", "ratio", "max_bytes", "max_latency", "max_drop"]
+KINDS = ["vectors", "ratio", "max_bytes", "max_latency", "max_flash", "max_drop"]
 
 
 def model(m: int = 200, d: int = 5, n_outputs: int = 3, dtype=np.float64) -> KernelModel:
@@ -202,3 +202,47 @@ def test_a_regressor_has_the_same_budgets():
     result = svmpress.compress(svr, X, max_bytes=170)
     assert result.model.n_vectors == 10
     assert expansion_bytes(result.model.expansion) <= 170
+
+
+@pytest.mark.parametrize(
+    ("weights", "coef", "each"),
+    [
+        ("int4", "int8", 3 + 3 + 2),
+        ("int8", "int16", 5 + 6 + 2),
+        ("int16", "int8", 10 + 3 + 2),
+        ("float", "int8", 20 + 12),
+    ],
+)
+def test_flash_counts_whole_numbers(weights, coef, each):
+    budget = Budget.of(max_flash=1000, weights=weights, coef=coef)
+    assert budget.size(model()) == (1000 - 12) // each
+    with pytest.raises(InputError, match=f"one vector alone needs {12 + each} bytes"):
+        Budget.of(max_flash=11 + each, weights=weights, coef=coef).size(model())
+
+
+def test_kinds_of_numbers_that_are_none():
+    with pytest.raises(InputError, match="unknown weights 'int3'"):
+        Budget.of(max_flash=1000, weights="int3")
+    with pytest.raises(InputError, match="unknown coef 'float'"):
+        Budget.of(max_flash=1000, coef="float")
+
+
+def test_flash_is_kept_and_classes_get_one_output_each():
+    X, y = load_digits(return_X_y=True, n_class=5)
+    source = SVC(gamma=0.001).fit(X, y)
+    result = svmpress.compress(source, X, y, max_flash=1200, weights="int8", coef="int8")
+    assert result.model.n_outputs == 5
+    assert isinstance(result.model.decoder, Argmax)
+    q = svmpress.quantize(result.model, weights="int8", coef="int8")
+    assert 1100 < q.number_bytes <= 1200
+    assert np.mean(q.predict(X) == y) > 0.95
+
+
+def test_one_output_a_class_decides_as_most_votes_do():
+    X, y = load_digits(return_X_y=True)
+    source = svmpress.from_estimator(SVC(gamma=0.001).fit(X, y))
+    summed = with_one_output_a_class(source)
+    assert (source.n_outputs, summed.n_outputs) == (45, 10)
+    assert np.mean(summed.predict(X) == source.predict(X)) > 0.99
+    two = svmpress.from_estimator(SVC(gamma=0.001).fit(X[y < 2], y[y < 2]))
+    assert with_one_output_a_class(two) is two

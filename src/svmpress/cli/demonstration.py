@@ -2,8 +2,8 @@
 
 Two classifiers are compressed. *digits* are the 1,797 handwritten digits that come with scikit-learn: ten classes, 64
 features, one machine for each pair of classes. *clusters* is synthetic: two classes of several overlapping clusters in
-12 dimensions with some wrong labels, which gives an SVM many support vectors. Accuracy is on rows that neither training
-nor compression has seen.
+12 dimensions with some wrong labels, which gives an SVM many support vectors. The small model of the digits becomes C
+code for a microcontroller, too. Accuracy is on rows that neither training nor compression has seen.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import train_test_split
 
 from svmpress import formats, plots
+from svmpress.cli.demo_device import Firmware, make_firmware
 from svmpress.compression import compress
 from svmpress.errors import InputError, MissingExtraError
 from svmpress.model import KernelModel
@@ -72,6 +73,7 @@ class Demo:
     """What :func:`demo` did."""
 
     comparisons: tuple[Comparison, ...]
+    firmware: Firmware
     figures: tuple[str, ...]
     note: str
     seconds: float
@@ -82,8 +84,8 @@ class Demo:
 
     def text(self) -> str:
         """Return everything for people."""
-        files = [c.file for c in self.comparisons] + list(self.figures)
-        parts = [c.text() for c in self.comparisons]
+        files = [*(c.file for c in self.comparisons), self.firmware.folder, *self.figures]
+        parts = [*(c.text() for c in self.comparisons), self.firmware.text()]
         parts.append("\n".join(["written:", *(f"  {f}" for f in files), *([self.note] if self.note else [])]))
         return "\n\n".join([*parts, f"{self.seconds:.0f} s in all"])
 
@@ -114,8 +116,9 @@ def demo(out: str | os.PathLike[str], *, figure: bool = True, progress: Progress
         _compare("digits", "handwritten digits, 10 classes", digits, 0.1, folder, progress),
         _compare("clusters", "overlapping clusters, 2 classes", clusters, 0.01, folder, progress),
     )
+    firmware = make_firmware(folder / "digits-small.model", digits, folder / "digits-c", progress)
     figures, note = _draw(folder, progress) if figure else ((), "")
-    return Demo(comparisons, figures, note, time.perf_counter() - start)
+    return Demo(comparisons, firmware, figures, note, time.perf_counter() - start)
 
 
 def _compare(

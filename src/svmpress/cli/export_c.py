@@ -78,6 +78,8 @@ def run(args: argparse.Namespace) -> Report:
 
     if args.format is not None:
         raise InputError("--format is for files; --target c writes a folder")
+    if args.measure and exports.missing(args.measure):
+        raise InputError(f"--measure {args.measure} needs {', '.join(exports.missing(args.measure))}")
     source = formats.load(args.model)
     with bars(args) as progress:
         X, y = _rows(args, args.data, source, progress, "train")
