@@ -18,7 +18,7 @@ from c_models import MODELS, classifier, digit_rows, digits
 from svmpress.decoders import PairVote
 from svmpress.errors import InputError
 from svmpress.exports.quantized import ONE, Halvings, Pooling, decide, table_bytes
-from svmpress.exports.quantized.quantize import pooled_model
+from svmpress.exports.quantized.cases import pooled_model
 from svmpress.kernels import RBF
 
 

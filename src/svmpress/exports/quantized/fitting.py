@@ -7,14 +7,20 @@ rows as the device reads them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote
-from svmpress.exports.quantized.grid import Floats, Ints
-from svmpress.kernels import Kernel
+from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, pair_signs
+from svmpress.exports.quantized.arithmetic import Halvings, Stage
+from svmpress.exports.quantized.building import make_grid, make_stage
+from svmpress.exports.quantized.cases import Case
+from svmpress.exports.quantized.grid import Floats, Grid, Ints
+from svmpress.kernels import Linear
+from svmpress.model import KernelExpansion, KernelModel
+from svmpress.numerics import arrays
 from svmpress.objectives import ProjectedError
 
 _RIDGE = 1e-7
@@ -22,27 +28,106 @@ _ROWS = 30_000
 """More rows than these change coefficients by less than rounding does."""
 
 
-def solve(kernel: Kernel, levels: Ints, V: Ints, targets: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Return the coefficients (m, M) and intercepts (M,) with which vectors come closest to targets.
+@dataclass(frozen=True)
+class _Shifted:
+    """A kernel of levels that are counted from the level of 0."""
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Of levels.
-    levels : (n, d)
-        Rows.
-    V : (m, d)
-        Levels of the vectors.
-    targets : (n, M)
-    seed : int
-    """
-    if len(levels) > _ROWS:
-        some = np.sort(np.random.default_rng(seed).permutation(len(levels))[:_ROWS])
-        levels, targets = levels[some], targets[some]
-    start = V.astype(np.float64)
-    error = ProjectedError(kernel, levels.astype(np.float64), targets.astype(np.float64), start, ridge=_RIDGE)
-    found = error.value_and_grad(start)
-    return np.asarray(found.coef), np.asarray(found.intercept)
+    kernel: Any
+    zero: int
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kernel, name)
+
+    def gram(self, X: Any, V: Any) -> Any:
+        return self.kernel.gram(X - self.zero, V - self.zero)
+
+    def pullback(self, X: Any, V: Any, K: Any, G: Any) -> Any:
+        return self.kernel.pullback(X - self.zero, V - self.zero, K, G)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Vectors in levels (m, d), not yet rounded, with coefficients for the kernel of levels, and their decoder."""
+
+    grid: Grid
+    zero: int
+    stage: Stage
+    kernel: Any
+    levels: Ints | None
+    """The rows, (n, d)."""
+    V: Floats
+    coef: Floats
+    intercept: Floats
+    decoder: Decoder
+
+    @classmethod
+    def begin(cls, case: Case, weights: str, *, narrower: float = 1.0, cut: bool = False) -> Fit:
+        """Return a source with its numbers as they are.
+
+        Parameters
+        ----------
+        case : Case
+        weights : str
+        narrower : float
+            The width γ is multiplied by it: a narrower kernel needs less cancelling of large coefficients.
+        cut : bool
+            Whether vectors are moved to where rows are, which is finer in few bits.
+        """
+        inner = collapsed(case.inner)
+        if narrower != 1:
+            kernel = inner.kernel.with_gamma(inner.kernel.params["gamma"] * narrower)
+            inner = replace(inner, expansion=replace(inner.expansion, kernel=kernel))
+        V = np.asarray(arrays.dense(inner.expansion.vectors), dtype=np.float64)
+        reach = np.asarray(arrays.dense(case.inner.expansion.vectors), dtype=np.float64)  # vectors are like rows
+        rows = case.scaled_rows()
+        if cut and rows is not None:
+            V = np.clip(V, rows.min(axis=0), rows.max(axis=0))
+        grid, zero = make_grid(inner, V, rows, reach, weights=weights, bytes_in=case.bytes_in, pooling=case.pooling)
+        levels = None if case.X is None else grid.levels(case.X)
+        stage = make_stage(inner, grid, zero, levels, reach, V[:, grid.kept])
+        A, b = (np.asarray(a, dtype=np.float64) for a in (inner.expansion.coef, inner.expansion.intercept))
+        of_levels: Any = stage.kernel(inner.kernel, grid.step)
+        if not isinstance(stage, Halvings):
+            A = A * stage.largest**stage.degree
+            of_levels = _Shifted(of_levels, zero)
+        in_levels = (V[:, grid.kept] - grid.low) / grid.step
+        return cls(grid, zero, stage, of_levels, levels, in_levels, A, b, inner.decoder)
+
+    @property
+    def is_rbf(self) -> bool:
+        """Whether the kernel has a width that may change."""
+        return isinstance(self.stage, Halvings)
+
+    def weights(self) -> Ints:
+        """Return the rounded vectors, (m, d)."""
+        w = np.clip(np.rint((self.V - self.grid.offset) / self.grid.ratio), 0, self.grid.weight_top)
+        return w.astype(np.int64)
+
+    def values(self, some: NDArray[np.intp]) -> Floats:
+        """Return the decision values of some rows with rounded vectors, (k, M)."""
+        assert self.levels is not None
+        V = self.grid.of_weights(self.weights()).astype(np.float64)
+        K = self.kernel.gram(self.levels[some].astype(np.float64), V)
+        return np.asarray(K @ self.coef + self.intercept)
+
+    def solved(self, targets: Floats, decoder: Decoder, some: NDArray[np.intp], seed: int) -> Fit:
+        """Return the fit with the coefficients that come closest to targets (n, M) on some rows."""
+        assert self.levels is not None
+        if len(some) > _ROWS:
+            some = np.sort(np.random.default_rng(seed).permutation(some)[:_ROWS])
+        start = self.grid.of_weights(self.weights()).astype(np.float64)
+        levels, wanted = self.levels[some].astype(np.float64), np.asarray(targets[some], dtype=np.float64)
+        found = ProjectedError(self.kernel, levels, wanted, start, ridge=_RIDGE).value_and_grad(start)
+        return replace(self, coef=np.asarray(found.coef), intercept=np.asarray(found.intercept), decoder=decoder)
+
+
+def collapsed(model: KernelModel) -> KernelModel:
+    """Return a linear model with one vector for each output, where that is fewer; other models as they are."""
+    e = model.expansion
+    if not isinstance(e.kernel, Linear) or e.n_outputs >= e.n_vectors:
+        return model
+    W = np.asarray(arrays.dense(e.vectors), dtype=np.float64).T @ e.coef
+    return replace(model, expansion=KernelExpansion(e.kernel, W.T, np.eye(e.n_outputs), e.intercept.astype(np.float64)))
 
 
 def label_targets(y: NDArray[Any], decoder: Decoder) -> tuple[Floats, Decoder]:
@@ -52,10 +137,15 @@ def label_targets(y: NDArray[Any], decoder: Decoder) -> tuple[Floats, Decoder]:
     """
     if decoder.classes is None:
         return np.asarray(y, dtype=np.float64).reshape(len(y), -1), decoder
-    if len(decoder.classes) == 2:
-        first = isinstance(decoder, PairVote | PairDAG)  # a positive value there means the first class
-        if isinstance(decoder, Argmax):
-            return np.where(np.equal.outer(y, np.arange(2)), 1.0, -1.0), decoder
-        return np.where((y == 1) ^ first, 1.0, -1.0)[:, None], decoder
     K = len(decoder.classes)
-    return np.where(np.equal.outer(y, np.arange(K)), 1.0, -1.0), Argmax(decoder.classes)
+    if K > 2 or isinstance(decoder, Argmax):
+        return np.where(np.equal.outer(y, np.arange(K)), 1.0, -1.0), Argmax(decoder.classes)
+    later = 0 if isinstance(decoder, PairVote | PairDAG) else 1  # there a positive value means the first class
+    return np.where(y == later, 1.0, -1.0)[:, None], decoder
+
+
+def one_output_a_class(F: Floats, decoder: Decoder) -> tuple[Floats, Decoder]:
+    """Return a source's values as sums for each of three and more classes; others as they are."""
+    if not isinstance(decoder, PairVote | PairDAG) or decoder.n_classes < 3:
+        return F, decoder
+    return np.asarray(F @ pair_signs(decoder.n_classes).astype(np.float64)), Argmax(decoder.classes)

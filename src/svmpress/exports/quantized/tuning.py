@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.exports.quantized.grid import Floats, Grid
-from svmpress.kernels import Kernel
 
-_HELD, _MOST_HELD = 0.15, 5000
 _BATCH = 128
-_UPDATES, _MOST_EPOCHS = 6000, 60
-"""Steps at least, where rows are few; and passes over the rows at most."""
+_STEPS, _MOST_EPOCHS = 20_000, 300
+"""Steps of Adam, and passes over the rows at most."""
+_STEP_OF_VECTORS, _STEP_OF_COEF = 0.016, 0.017
+"""Of the range of the rows, and of the mean coefficient."""
 _DECAY = (0.9, 0.99)
 _SHARPNESS = 4.0
 """Targets of ±1 become log-odds of this size."""
@@ -29,7 +29,7 @@ _SHARPNESS = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """Weights behind the rounding (m, d), coefficients and intercepts; and the scores before and after."""
+    """Vectors behind the rounding (m, d), coefficients and intercepts; and the scores before and after."""
 
     V: Floats
     coef: Floats
@@ -57,16 +57,28 @@ class _Adam:
             self.arrays[i] -= size * self.first[i] / (np.sqrt(self.second[i]) + np.float32(1e-12))
 
 
+def usual_epochs(n: int) -> int:
+    """Return how many passes over n rows are usual.
+
+    Examples
+    --------
+    >>> usual_epochs(1000), usual_epochs(50_000)
+    (300, 51)
+    """
+    return int(np.clip(_STEPS * _BATCH / max(1, n), 10, _MOST_EPOCHS))
+
+
 def tune(
     grid: Grid,
-    kernel: Kernel,
+    kernel: Any,
     rows: Callable[[NDArray[np.intp], np.random.Generator | None], Floats],
     y: NDArray[Any],
     start: tuple[Floats, Floats, Floats],
+    split: tuple[NDArray[np.intp], NDArray[np.intp]],
     *,
     classes: int,
+    epochs: int,
     seed: int,
-    epochs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuned:
     """Return vectors and coefficients fine-tuned on labels.
@@ -79,58 +91,54 @@ def tune(
     rows : callable
         Returns the levels of some rows, (k, d), float32; with a generator they may be shifted at random.
     y : (n,) int or (n, M) float
-        Positions of classes, or values.
+        Positions of classes, or values; of two classes 1 where the value should be positive.
     start : V (m, d) in levels, coefficients (m, M), intercepts (M,)
+    split : rows to fit, rows that are held out
     classes : int
         0 for a regression.
-    seed : int
-    epochs : int, optional
+    epochs, seed : int
     progress : callable, optional
     """
     rng = np.random.default_rng(seed)
     V, A, b = (np.array(a, dtype=np.float32) for a in start)
+    fit, held = split
     if classes:
-        A, b = A * _SHARPNESS, b * _SHARPNESS
-    order = rng.permutation(len(y))
-    n_held = min(int(_HELD * len(y)), _MOST_HELD)
-    held, fit = np.sort(order[:n_held]), order[n_held:]
+        A, b = A * np.float32(_SHARPNESS), b * np.float32(_SHARPNESS)
     X_held = rows(held, None)
-    total = epochs or int(np.clip(_UPDATES * _BATCH // max(1, len(fit)), 10, 400))
-    total = min(total, _MOST_EPOCHS) if epochs is None and len(fit) > 10_000 else total
-
-    def rounded(V: Floats) -> Floats:
-        w = np.clip(np.rint((V - grid.offset) / grid.ratio), 0, grid.weight_top)
-        return (grid.offset + grid.ratio * w).astype(np.float32)
 
     def score() -> float:
-        F = kernel.gram(X_held, rounded(V)) @ A + b
+        F = kernel.gram(X_held, _rounded(V, grid)) @ A + b
         return _goodness(F, y[held], classes)
 
     best = before = score()
     kept = [V.copy(), A.copy(), b.copy()]
-    spread = max(1.0, float(np.ptp(V)))
-    adam = _Adam([V, A, b], [0.01 * spread, 0.02 * max(float(np.abs(A).mean()), 1e-6), 0.01])
-    steps_done, steps = 0, total * -(-len(fit) // _BATCH)
+    size = _STEP_OF_COEF * max(float(np.abs(A).mean()), 1e-6)
+    adam = _Adam([V, A, b], [_STEP_OF_VECTORS * grid.top, size, size / 10])
     low, high = grid.offset, grid.offset + grid.ratio * grid.weight_top
-    for epoch in range(total):
+    steps = epochs * -(-len(fit) // _BATCH)
+    for epoch in range(epochs):
         shuffled = rng.permutation(fit)
         for first in range(0, len(shuffled), _BATCH):
             some = shuffled[first : first + _BATCH]
-            X, Vq = rows(some, rng), rounded(V)
+            X, Vq = rows(some, rng), _rounded(V, grid)
             K = kernel.gram(X, Vq)
             dF = _slopes(K @ A + b, y[some], classes)
-            dV = kernel.pullback(X, Vq, K, dF @ A.T)
-            rate = 0.5 * (1 + np.cos(np.pi * steps_done / steps))
-            adam.step([dV, K.T @ dF, dF.sum(axis=0)], rate)
+            gradients = [kernel.pullback(X, Vq, K, dF @ A.T), K.T @ dF, dF.sum(axis=0)]
+            adam.step(gradients, 0.5 * (1 + np.cos(np.pi * adam.t / steps)))
             np.clip(V, low, high, out=V)
-            steps_done += 1
         now = score()
         if now > best:
             best, kept = now, [V.copy(), A.copy(), b.copy()]
         if progress is not None:
-            progress(epoch + 1, total)
+            progress(epoch + 1, epochs)
     tuned = [a.astype(np.float64) for a in kept]
     return Tuned(tuned[0], tuned[1], tuned[2], before, best)
+
+
+def _rounded(V: Floats, grid: Grid) -> Floats:
+    """Return the levels of rounded vectors, (m, d)."""
+    w = np.clip(np.rint((V - grid.offset) / grid.ratio), 0, grid.weight_top)
+    return np.asarray(grid.offset + grid.ratio * w, dtype=np.float32)
 
 
 def _slopes(F: Floats, y: NDArray[Any], classes: int) -> Floats:
