@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR
 
 import svmpress
 from svmpress.compression import Budget, Status
-from svmpress.compression.budget import DEFAULT_RATIO, with_one_output_a_class
+from svmpress.compression.budget import DEFAULT_RATIO
 from svmpress.decoders import Argmax, Identity
 from svmpress.errors import InputError
 from svmpress.kernels import RBF
@@ -238,11 +238,17 @@ def test_flash_is_kept_and_classes_get_one_output_each():
     assert np.mean(q.predict(X) == y) > 0.95
 
 
-def test_one_output_a_class_decides_as_most_votes_do():
-    X, y = load_digits(return_X_y=True)
-    source = svmpress.from_estimator(SVC(gamma=0.001).fit(X, y))
-    summed = with_one_output_a_class(source)
-    assert (source.n_outputs, summed.n_outputs) == (45, 10)
-    assert np.mean(summed.predict(X) == source.predict(X)) > 0.99
-    two = svmpress.from_estimator(SVC(gamma=0.001).fit(X[y < 2], y[y < 2]))
-    assert with_one_output_a_class(two) is two
+@pytest.mark.parametrize("given", ["nothing", "rows", "labels"])
+def test_one_output_a_class_is_nearly_as_good(given):
+    X, y = load_digits(return_X_y=True, n_class=6)
+    source = SVC(gamma=0.001).fit(X[::2], y[::2])
+    rows = {"nothing": (), "rows": (X[::2],), "labels": (X[::2], y[::2])}[given]
+    result = svmpress.compress(source, *rows, max_flash=3000)
+    assert (result.source.n_outputs, result.model.n_outputs) == (15, 6)
+    assert any("one output a class" in note for note in result.notes)
+    assert np.mean(result.model.predict(X[1::2]) == y[1::2]) > 0.96
+
+
+def test_two_classes_have_one_output_as_before():
+    X, y = load_digits(return_X_y=True, n_class=2)
+    assert svmpress.compress(SVC(gamma=0.001).fit(X, y), X, y, max_flash=800).model.n_outputs == 1

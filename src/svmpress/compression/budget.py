@@ -14,11 +14,10 @@ A budget is exactly one of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from svmpress.decoders import Argmax, PairDAG, PairVote, pair_signs
 from svmpress.errors import InputError
 from svmpress.exports import table_bytes, vector_bytes
 from svmpress.model import KernelModel, kernel_entry_cost
@@ -94,6 +93,10 @@ class Budget:
     def size(self, source: KernelModel) -> int:
         """Return how many vectors the budget buys for a model like ``source``; not for ``max_drop``."""
         d, n_outputs = source.n_features, source.n_outputs
+        if self.max_flash is not None:  # three and more classes will have one output each
+            return self._size_in_flash(
+                d, n_outputs if source.classes_ is None else min(n_outputs, len(source.classes_))
+            )
         if self.vectors is not None:
             return int(self.vectors)
         if self.ratio is not None:
@@ -105,8 +108,6 @@ class Budget:
                 need = item * (d + 2 * n_outputs)
                 raise InputError(f"max_bytes={self.max_bytes} is too small: one vector alone needs {need} bytes")
             return m
-        if self.max_flash is not None:
-            return self._size_in_flash(d, n_outputs)
         if self.max_latency is not None:
             entry, fixed = kernel_entry_cost(source)
             m = int((self.max_latency - fixed) // entry)
@@ -127,16 +128,3 @@ class Budget:
             need = table_bytes(1, d, n_outputs, self.weights, coef)
             raise InputError(f"max_flash={self.max_flash} is too small: one vector alone needs {need} bytes")
         return m
-
-
-def with_one_output_a_class(model: KernelModel) -> KernelModel:
-    """Return a model of three or more classes with K outputs for its K(K-1)/2: the sums that break ties between votes.
-
-    Fewer coefficients for each vector, and the largest sum is mostly the class of the most votes.
-    """
-    if not isinstance(model.decoder, PairVote | PairDAG) or model.decoder.n_classes < 3:
-        return model
-    e, signs = model.expansion, pair_signs(model.decoder.n_classes)
-    coef, intercept = (np.asarray(a @ signs, dtype=a.dtype) for a in (e.coef, e.intercept))
-    expansion = replace(e, coef=coef, intercept=intercept, coef_mask=None)
-    return replace(model, expansion=expansion, decoder=Argmax(model.decoder.classes), probability={})

@@ -19,8 +19,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.compression.budget import Budget, with_one_output_a_class
+from svmpress.compression.budget import Budget
 from svmpress.compression.expectation import Expectation, doubts, expect, growth
+from svmpress.compression.outputs import one_output_a_class
 from svmpress.compression.rows import checked_apart, heeded
 from svmpress.compression.sizing import SizePoint, search_size
 from svmpress.decoders import positions_of
@@ -206,8 +207,6 @@ def compress(
     if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
         raise InputError(f"max_memory must be a whole number of at least {2**24} bytes, not {max_memory!r}")
     source = as_model(model)
-    if budget.max_flash is not None:
-        source = with_one_output_a_class(source)
     problem = Problem(
         source=source,
         rows=_rows(source, X),
@@ -304,7 +303,8 @@ def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compressi
     source = problem.source
     if m >= source.n_vectors:
         return Compression(source, source, budget, Status.UNCHANGED, f"{m} of {source.n_vectors}")
-    return _finished(problem, budget, way.run(problem, m), m)
+    outcome = way.run(problem, m)
+    return _finished(problem, budget, outcome if budget.max_flash is None else one_output_a_class(problem, outcome), m)
 
 
 def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Compression:

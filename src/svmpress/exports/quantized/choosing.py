@@ -77,9 +77,18 @@ def fine_tuned(
     targets, decoder = label_targets(y, plain.decoder)
     starts = [start.solved(targets, decoder, some, seed) for start in starts]
     tried = [passes(start, trial)[1] for start in starts]
-    best, score = passes(starts[int(np.argmax(tried))], total)
+    best, _ = passes(starts[int(np.argmax(tried))], total)
     copy = plain.solved(*one_output_a_class(values, plain.decoder), some, seed)
-    return best if score >= _score(copy, y, held) else copy
+    return copy if _is_ahead(copy, best, y, held) else best
+
+
+def _is_ahead(one: Fit, other: Fit, y: NDArray[Any], held: NDArray[np.intp]) -> bool:
+    """Return whether a fit is better by more than the standard error of the difference.
+
+    The source's vectors have seen the rows held out, so its copy is ahead of what it is worth, and must be clearly so.
+    """
+    gain = _goodness(one, y, held) - _goodness(other, y, held)
+    return bool(gain.mean() > gain.std() / np.sqrt(max(1, len(gain))))
 
 
 def _later(tell: Callable[[int, int], None] | None, done: int, work: int) -> Callable[[int, int], None] | None:
@@ -107,8 +116,13 @@ def _tuned(
 
 
 def _score(fit: Fit, y: NDArray[Any], held: NDArray[np.intp]) -> float:
-    """Return the share of right answers on rows held out, or the negative error of a regression."""
+    """Return the mean goodness of answers on rows held out."""
+    return float(_goodness(fit, y, held).mean())
+
+
+def _goodness(fit: Fit, y: NDArray[Any], held: NDArray[np.intp]) -> Floats:
+    """Return 1 for each right answer, or the negative squared error of a regression, (k,)."""
     F = fit.values(held)
     if fit.decoder.classes is None:
-        return -float(np.mean((F - y[held]) ** 2))
-    return float(np.mean(fit.decoder.positions(F) == y[held]))
+        return np.asarray(-((F - y[held]) ** 2).sum(axis=1))
+    return np.asarray(fit.decoder.positions(F) == y[held], dtype=np.float64)
