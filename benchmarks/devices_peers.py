@@ -23,7 +23,7 @@ import svmpress
 from svmpress.exports import measure
 
 _MOST_NUMBERS = 500_000
-"""Converters write numbers as text: more of them than these is not tried, as no microcontroller here could hold them."""
+"""Converters write numbers as text: more than these is not tried, as no microcontroller here could hold them."""
 _TREES = (1, 2, 3, 5, 8, 12, 18, 27)
 _LEAVES = (8, 16, 32, 64, 128, 256, 512)
 

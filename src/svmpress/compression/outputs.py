@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from svmpress.decoders import Argmax, PairDAG, PairVote
+from svmpress.decoders import Argmax, PairDAG, PairVote, class_goals
 from svmpress.methods import Outcome, Problem
 from svmpress.numerics import arrays
-from svmpress.objectives import MarginObjective, Parameters, ProjectedError, polish, sides_of
+from svmpress.objectives import ProjectedError, variable_projection
 
-_STEPS = 60
+_STEPS, _RIDGE = 60, 1e-6
 _ROWS = 20_000
 """More rows than these are not worth their time for K outputs of some hundred vectors."""
 
@@ -19,9 +19,9 @@ _ROWS = 20_000
 def one_output_a_class(problem: Problem, outcome: Outcome) -> Outcome:
     """Return an outcome of three and more classes with K outputs, and an outcome of any other kind as it is.
 
-    Sums of the source's values would not do, since values of machines differ in size. The coefficients are solved for
-    the labels, or for the source's answers where there are none, and then vectors and coefficients together are moved
-    until margins are met (equation 1, one class against the rest).
+    Vectors are moved for new targets, with the best coefficients at every step: halfway between the labels (the
+    source's answers where there are none) and its votes, which tell how sure it is. Sums of its values would not do,
+    since values of machines differ in size.
     """
     decoder = outcome.decoder or problem.source.decoder
     if not isinstance(decoder, PairVote | PairDAG) or decoder.n_classes < 3:
@@ -33,23 +33,16 @@ def one_output_a_class(problem: Problem, outcome: Outcome) -> Outcome:
     else:
         some = np.arange(X.shape[0])
     X = np.asarray(arrays.dense(arrays.take(X, some)), dtype=np.float64)
-    if problem.y is not None and problem.rows is not None:
-        classes = problem.y[some]
-    else:
-        classes = problem.source.decoder.positions(problem.values(X))
-    order = np.argsort(classes, kind="stable")
-    X, classes = X[order], classes[order]
-    sides = sides_of(np.arange(K), K, pairwise=False)
+    F = problem.values(X)
+    known = problem.y is not None and problem.rows is not None
+    classes = problem.y[some] if problem.y is not None and known else problem.source.decoder.positions(F)
+    targets = class_goals(F, classes, K)
     e = outcome.expansion
     V = np.asarray(arrays.dense(e.vectors), dtype=np.float64)
-    solved = ProjectedError(e.kernel, X, sides[classes], V, ridge=1e-6).value_and_grad(V)
-    objective = MarginObjective(
-        X, sides[classes], np.bincount(classes, minlength=K), sides, trust=False, max_bytes=problem.max_bytes
-    )
-    start = Parameters(e.kernel, V, np.asarray(solved.coef), np.asarray(solved.intercept))
-    found = polish(objective, start, max_iter=_STEPS, progress=problem.stage("one output a class"))
+    error = ProjectedError(e.kernel, X, targets, V, ridge=_RIDGE, max_bytes=problem.max_bytes)
+    found = variable_projection(error, V, max_iter=_STEPS, progress=problem.stage("one output a class"))
     expansion = replace(e, vectors=found.vectors, coef=found.coef, intercept=found.intercept, coef_mask=None)
-    note = f"one output a class, {K} for {e.n_outputs}, fitted to {'labels' if problem.y is not None else 'answers'}"
+    note = f"one output a class, {K} for {e.n_outputs}, fitted to {'labels' if known else 'answers'} and votes"
     return replace(
         outcome, expansion=expansion, decoder=Argmax(decoder.classes), copies=False, notes=(*outcome.notes, note)
     )
