@@ -109,6 +109,12 @@ def test_pooling_keeps_a_model_what_it_was():
     np.testing.assert_allclose(values, model.decision_values(smooth.astype(float)), atol=1e-9)
 
 
+def test_pixels_with_scales_of_their_own_are_not_pooled():
+    scaling = svmpress.Scaling(None, np.linspace(0.1, 1.0, 64))
+    with pytest.raises(InputError, match="scales each pixel for itself"):
+        pooled_model(replace(digits(), scaling=scaling), Pooling(8, 8, 2))
+
+
 def test_features_that_tell_nothing_are_left_out():
     X, _ = digit_rows()
     X = X.copy()

@@ -107,9 +107,10 @@ def pooled_model(model: KernelModel, pooling: Pooling) -> KernelModel:
         means = means * area
     scaling = model.scaling
     if scaling is not None:
-        f = pooling.sums(scaling.factor[None, :])[0] / area
-        s = None if scaling.shift is None else pooling.sums(scaling.shift[None, :])[0] / area
-        scaling = Scaling(s, f)
+        if np.ptp(scaling.factor) or (scaling.shift is not None and np.ptp(scaling.shift)):
+            raise InputError("a model that scales each pixel for itself cannot be pooled: train it on pooled images")
+        some = slice(0, pooling.n_outputs)
+        scaling = Scaling(None if scaling.shift is None else scaling.shift[some], scaling.factor[some])
     return replace(model, expansion=replace(model.expansion, kernel=kernel, vectors=means), scaling=scaling)
 
 
