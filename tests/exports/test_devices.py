@@ -9,6 +9,7 @@ import svmpress
 from c_models import MODELS, classifier, digit_rows, digits, iris
 from svmpress.errors import InputError
 from svmpress.exports import DEVICES, measure, missing
+from svmpress.exports.c.pages import avr_cycles
 
 devices = pytest.mark.parametrize(
     "device",
@@ -58,6 +59,17 @@ def test_whole_numbers_are_eight_times_faster_than_floats(tmp_path):
         svmpress.export_c(digits(), tmp_path / "c", X, weights=weights, coef="int8", input="uint8")
         cycles[weights] = measure(tmp_path / "c", "uno").cycles
     assert cycles["float"] > 8 * cycles["int8"]
+
+
+@uno
+@pytest.mark.parametrize("weights", ["int4", "int8", "int16"])
+@pytest.mark.parametrize("coef", ["int8", "int16"])
+def test_the_readme_says_about_how_long_it_takes(weights, coef, tmp_path):
+    for model, X in ((digits(30), digit_rows()[0]), (classifier(), iris()[0])):
+        done = svmpress.export_c(model, tmp_path / "c", X, weights=weights, coef=coef)
+        said = avr_cycles(done.model)
+        assert f"about {said:,} cycles" in (tmp_path / "c" / "README.md").read_text()
+        assert said == pytest.approx(measure(tmp_path / "c", "uno").cycles, rel=0.35)
 
 
 @uno

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from svmpress import __version__
 from svmpress.errors import InputError
 from svmpress.exports.c import floats, whole
-from svmpress.exports.c.layout import check_prefix, renamed, template
+from svmpress.exports.c.layout import check_prefix, renamed
+from svmpress.exports.c.pages import about, filled, readme, sketch
 from svmpress.exports.c.tables import c_float, c_string, class_names, label_text, rows
 from svmpress.exports.quantized import QuantizedModel, quantize, table_bytes, whole_obstacles
 from svmpress.exports.quantized.grid import as_bytes
@@ -25,7 +26,7 @@ from svmpress.storage import PathLike, replacing_folder
 
 Weights = Literal["float", "int16", "int8", "int4"]
 Exported = QuantizedModel | KernelModel
-_ROWS = 8
+ROWS = 8
 """Rows of the self-test."""
 _TOLERANCE = 2e-5
 """Of decision values in floats, relative to the sum of the sizes of what they are summed from."""
@@ -166,15 +167,15 @@ def _write(e: Exported, folder: Path, X: Any, prefix: str, bytes_in: bool, max_f
     size = table_bytes(e.n_vectors, n_levels, e.n_outputs, *types)
     if max_flash is not None:
         _refuse_large(size, max_flash, e.n_vectors)
-    sketch = re.sub(r"[^A-Za-z0-9_.-]", "_", folder.resolve().name) or "sketch"
+    name_of_sketch = re.sub(r"[^A-Za-z0-9_.-]", "_", folder.resolve().name) or "sketch"
     code = whole.source(e) if isinstance(e, QuantizedModel) else floats.source(e)
-    about = _about(e, types)
+    line = about(e, types)
     texts = {
-        f"{prefix}.h": _header(e, about, bytes_in),
-        f"{prefix}.c": f"/* {about} */\n{code}",
+        f"{prefix}.h": _header(e, line, bytes_in),
+        f"{prefix}.c": f"/* {line} */\n{code}",
         "selftest.c": _selftest(e, _test_rows(e, X, bytes_in), bytes_in),
-        f"{sketch}.ino": _sketch(e, bytes_in),
-        "README.md": _readme(e, about, sketch, size, types),
+        f"{name_of_sketch}.ino": sketch(e, bytes_in),
+        "README.md": readme(e, line, name_of_sketch, size, types, ROWS),
     }
     with replacing_folder(folder, set(texts)) as fresh:
         for name, text in texts.items():
@@ -182,15 +183,7 @@ def _write(e: Exported, folder: Path, X: Any, prefix: str, bytes_in: bool, max_f
     return CExport(folder, tuple(sorted(texts)), e, size)
 
 
-def _about(e: Exported, types: tuple[str, str]) -> str:
-    """Return what the model is, in a line."""
-    kind = {"classification": "a classifier", "regression": "a regressor", "outlier": "an outlier detector"}[e.task]
-    classes = "" if e.classes_ is None or e.task == "outlier" else f" of {len(e.classes_)} classes"
-    numbers = "floats" if types[0] == "float" else f"{types[0]} with {types[1]} coefficients"
-    return f"{kind}{classes}: {e.n_vectors} vectors in {numbers}, {e.n_features} inputs".capitalize()
-
-
-def _header(e: Exported, about: str, bytes_in: bool) -> str:
+def _header(e: Exported, line: str, bytes_in: bool) -> str:
     constants = {"INPUTS": e.n_features, "VECTORS": e.n_vectors, "OUTPUTS": e.n_outputs}
     units, value = "", "float"
     if isinstance(e, QuantizedModel):
@@ -217,9 +210,9 @@ def _header(e: Exported, about: str, bytes_in: bool) -> str:
             "svm_position svm_decide(const svm_value *values);\n"
             "\n/* The position of the class of a row. */\nsvm_position svm_predict(const svm_input *x);\n"
         )
-    return _filled(
+    return filled(
         "svm.h",
-        ABOUT=about,
+        ABOUT=line,
         VERSION=__version__,
         CONSTANTS="\n".join(lines),
         INPUT="uint8_t" if bytes_in else "float",
@@ -230,22 +223,15 @@ def _header(e: Exported, about: str, bytes_in: bool) -> str:
     )
 
 
-def _filled(name: str, **values: str) -> str:
-    text = template(name)
-    for key, value in values.items():
-        text = text.replace(f"@{key}@", value)
-    return text
-
-
 def _test_rows(e: Exported, X: Any, bytes_in: bool) -> NDArray[Any]:
     """Return a few rows: of X, or at random around the vectors."""
     if X is not None:
         X = arrays.to_numpy(arrays.dense(arrays.check_rows(X, n_features=e.n_features)))
-        X = X[np.linspace(0, len(X) - 1, min(_ROWS, len(X))).astype(int)]
+        X = X[np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(int)]
     elif isinstance(e, QuantizedModel):
         X = _rows_like(e)
     else:
-        V = np.asarray(arrays.dense(e.expansion.vectors))[:_ROWS].astype(np.float64)
+        V = np.asarray(arrays.dense(e.expansion.vectors))[:ROWS].astype(np.float64)
         X = V if e.scaling is None else V / np.where(e.scaling.factor == 0, 1, e.scaling.factor)
         if e.scaling is not None and e.scaling.shift is not None:
             X = X + e.scaling.shift
@@ -256,8 +242,8 @@ def _test_rows(e: Exported, X: Any, bytes_in: bool) -> NDArray[Any]:
 def _rows_like(q: QuantizedModel) -> NDArray[Any]:
     g, rng = q.grid, np.random.default_rng(0)
     if g.shift is None or g.factor is None or g.pooling is not None:
-        return rng.integers(0, 256, (_ROWS, g.n_inputs))
-    levels = g.of_weights(q.weights[:_ROWS]) + rng.normal(0, 2, (min(_ROWS, q.n_vectors), g.n_levels))
+        return rng.integers(0, 256, (ROWS, g.n_inputs))
+    levels = g.of_weights(q.weights[:ROWS]) + rng.normal(0, 2, (min(ROWS, q.n_vectors), g.n_levels))
     X = np.zeros((len(levels), g.n_inputs))
     slope = np.where(g.factor == 0, 1, g.factor)
     X[:, g.kept] = levels / slope + g.shift
@@ -283,7 +269,7 @@ def _selftest(e: Exported, X: NDArray[Any], bytes_in: bool) -> str:
         within = f"off < {tolerance} && off > -{tolerance}"
         compare = f"float off = values[p] - expected[p];\n            bad |= !({within});"
     whole_numbers = isinstance(e, QuantizedModel)
-    return _filled(
+    return filled(
         "selftest.c",
         LIBRARIES="" if whole_numbers else " -lm",
         ROWS=str(len(X)),
@@ -292,51 +278,4 @@ def _selftest(e: Exported, X: NDArray[Any], bytes_in: bool) -> str:
         POSITIONS=positions,
         COMPARE=compare,
         DECIDED=decided,
-    )
-
-
-def _sketch(e: Exported, bytes_in: bool) -> str:
-    receive = f"    row[have++] = {'(svm_input)Serial.read()' if bytes_in else 'Serial.parseFloat()'};"
-    send = "Serial.println(svm_predict(row));"
-    if e.classes_ is not None:
-        send = "static const char *const labels[] = SVM_LABELS;\n        Serial.println(labels[svm_predict(row)]);"
-    how = ", a byte each" if bytes_in else " as text"
-    return _filled("Arduino.ino", HOW=how, RECEIVE=receive, SEND=send)
-
-
-def _readme(e: Exported, about: str, sketch: str, size: int, types: tuple[str, str]) -> str:
-    whole_numbers = isinstance(e, QuantizedModel)
-    takes = [f"- flash: {size:,} bytes of vectors, coefficients and intercepts, and the code, some 1 to 2 KiB"]
-    buffer = 0
-    if isinstance(e, QuantizedModel):
-        in_place = whole.reads_in_place(e)
-        buffer = 0 if in_place else whole.padded(e) * (2 if e.weight_type == "int16" else 1)
-        value = e.sum_bits // 8
-    else:
-        buffer, value = 4 * e.n_features, 4
-    takes.append(
-        f"- RAM: {buffer + value * e.n_outputs:,} bytes on the stack for levels and decision values, and some 60 more; "
-        "none of it static"
-    )
-    takes.append(
-        f"- time: {e.n_vectors:,} x {e.n_features if not isinstance(e, QuantizedModel) else e.grid.n_levels:,} "
-        f"products, {e.n_vectors:,} kernel values and {e.n_vectors * e.n_outputs:,} multiply-adds for a row"
-    )
-    answer = "the position of a class, an `enum svm_class`" if e.classes_ is not None else "a value"
-    use = (
-        f"`svm_predict(row)` takes `SVM_INPUTS` numbers of the type `svm_input` and returns {answer}. "
-        "`svm_values(row, values)` gives the decision values behind it"
-    )
-    use += ", whole numbers in units of `SVM_UNIT`." if whole_numbers else "."
-    libraries = " `stdint.h`" if whole_numbers else " `stdint.h` and `math.h`"
-    return _filled(
-        "README.md",
-        ABOUT=about,
-        VERSION=__version__,
-        LIBRARIES=libraries,
-        ROWS=str(_ROWS),
-        LINK="" if whole_numbers else " -lm",
-        SKETCH=sketch,
-        USE=use,
-        TAKES="\n".join(takes),
     )
