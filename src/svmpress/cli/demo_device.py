@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from svmpress import exports
+from svmpress.compression import compress
 from svmpress.formats import load
 
 Progress = Callable[[str, int, int], None]
 _UNO = "uno"
+_FLASH = 2500
+"""Bytes of numbers."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +54,20 @@ class Firmware:
 def make_firmware(
     model: Path, rows: tuple[NDArray[Any], NDArray[Any]], folder: Path, progress: Progress | None
 ) -> Firmware:
-    """Write a model file's C code into a folder, and measure it where the simulator is installed."""
+    """Compress a model file for a device, write its C code into a folder, and measure it where that is possible."""
 
     def report(stage: str, done: int, total: int) -> None:
         if progress is not None:
             progress(f"microcontroller: {stage}", done, total)
 
     X, X_test, y, y_test = train_test_split(*rows, test_size=0.3, random_state=0, stratify=rows[1])
-    done = exports.export_c(
-        load(model), folder, X, y, weights="int4", coef="int8", input="uint8", progress=report
-    )  # fmt: skip
+    small = compress(load(model), X, y, max_flash=_FLASH, weights="int4", coef="int8", progress=report).model
+    done = exports.export_c(small, folder, X, y, weights="int4", coef="int8", input="uint8", progress=report)
     measured = None
     if not exports.missing(_UNO):
         report("on a simulated Uno", 0, 1)
         measured = exports.measure(folder, _UNO)
         report("on a simulated Uno", 1, 1)
     accuracy = float(np.mean(done.model.predict(X_test) == y_test))
-    return Firmware(
-        str(folder), done.model.n_vectors, done.model.n_outputs, done.number_bytes, accuracy, measured
-    )  # fmt: skip
+    e = done.model
+    return Firmware(str(folder), e.n_vectors, e.n_outputs, done.number_bytes, accuracy, measured)

@@ -2,8 +2,8 @@
 
 Two classifiers are compressed. *digits* are the 1,797 handwritten digits that come with scikit-learn: ten classes, 64
 features, one machine for each pair of classes. *clusters* is synthetic: two classes of several overlapping clusters in
-12 dimensions with some wrong labels, which gives an SVM many support vectors. The small model of the digits becomes C
-code for a microcontroller, too. Accuracy is on rows that neither training nor compression has seen.
+12 dimensions with some wrong labels, which gives an SVM many support vectors. The digits become C code for a
+microcontroller, too. Accuracy is on rows that neither training nor compression has seen.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def demo(out: str | os.PathLike[str], *, figure: bool = True, progress: Progress
         _compare("digits", "handwritten digits, 10 classes", digits, 0.1, folder, progress),
         _compare("clusters", "overlapping clusters, 2 classes", clusters, 0.01, folder, progress),
     )
-    firmware = make_firmware(folder / "digits-small.model", digits, folder / "digits-c", progress)
+    firmware = make_firmware(folder / "digits-big.model", digits, folder / "digits-c", progress)
     figures, note = _draw(folder, progress) if figure else ((), "")
     return Demo(comparisons, firmware, figures, note, time.perf_counter() - start)
 

@@ -2,7 +2,7 @@
 
 Few bits like other models than floats do: vectors where rows are, since a range that nothing uses makes steps coarser,
 and a narrower kernel, whose coefficients are smaller and so magnify rounding less. Which of a few such starts to go on
-from is tried with a part of the passes; the source's values, solved for and not tuned, compete as well.
+from is tried with a part of the passes; the source with its coefficients solved again, and not tuned, competes as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.exports.quantized.cases import Case, levels_of
-from svmpress.exports.quantized.fitting import Fit, label_targets, one_output_a_class
+from svmpress.exports.quantized.fitting import Fit, goals_of, label_targets
 from svmpress.exports.quantized.grid import Floats
 from svmpress.exports.quantized.tuning import Tuned, tune, usual_epochs
 
@@ -41,7 +41,7 @@ def fine_tuned(
     seed: int,
     tell: Callable[[int, int], None] | None,
 ) -> Fit:
-    """Return the best of what fine-tuning on labels finds, and of the source's values solved for.
+    """Return the best of what fine-tuning on labels finds, and of the source with coefficients solved again.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ def fine_tuned(
         tuned = replace(fit, V=found.V, coef=found.coef, intercept=found.intercept)
         return tuned, _score(tuned, y, held)
 
-    targets, decoder = label_targets(y, plain.decoder)
+    targets, decoder = goals_of(values, y, plain.decoder)
     starts = [start.solved(targets, decoder, some, seed) for start in starts]
     tried = [passes(start, trial)[1] for start in starts]
     best, _ = passes(starts[int(np.argmax(tried))], total)
-    copy = plain.solved(*one_output_a_class(values, plain.decoder), some, seed)
+    copy = plain.solved(targets, decoder, some, seed)
     return copy if _is_ahead(copy, best, y, held) else best
 
 

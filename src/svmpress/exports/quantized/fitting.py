@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, pair_signs
+from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, class_goals
 from svmpress.exports.quantized.arithmetic import Halvings, Stage
 from svmpress.exports.quantized.building import make_grid, make_stage
 from svmpress.exports.quantized.cases import Case
@@ -144,8 +144,14 @@ def label_targets(y: NDArray[Any], decoder: Decoder) -> tuple[Floats, Decoder]:
     return np.where(y == later, 1.0, -1.0)[:, None], decoder
 
 
-def one_output_a_class(F: Floats, decoder: Decoder) -> tuple[Floats, Decoder]:
-    """Return a source's values as sums for each of three and more classes; others as they are."""
-    if not isinstance(decoder, PairVote | PairDAG) or decoder.n_classes < 3:
+def goals_of(F: Floats, y: NDArray[Any], decoder: Decoder) -> tuple[Floats, Decoder]:
+    """Return what to solve for before fine-tuning, and the decoder of values that are like it.
+
+    With machines for pairs of three and more classes, labels are mixed with votes; otherwise the source's values stand
+    for themselves, where there is one output a class or a value, or two classes.
+    """
+    if isinstance(decoder, PairVote | PairDAG) and decoder.n_classes > 2:
+        return class_goals(F, y, decoder.n_classes), Argmax(decoder.classes)
+    if decoder.classes is None or len(decoder.classes) == 2:
         return F, decoder
-    return np.asarray(F @ pair_signs(decoder.n_classes).astype(np.float64)), Argmax(decoder.classes)
+    return label_targets(y, decoder)
