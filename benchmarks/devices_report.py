@@ -101,6 +101,18 @@ def peers(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def per_vector(records: list[dict[str, Any]]) -> str:
+    """Return what bounds cells with pooling, as a sentence."""
+    pooled = [r for r in records if r.get("pool", 1) > 1 and isinstance(r["devices"]["uno"], dict)]
+    if not pooled:
+        return ""
+    each = max(r["devices"]["uno"]["cycles"] / r["vectors"] for r in pooled)
+    return (
+        f"Of pooled mnist time is scarcer than flash: a vector takes {each:,.0f} cycles, and the number of vectors was "
+        "chosen by that.\n\n"
+    )
+
+
 def page(before: str, records: list[dict[str, Any]]) -> str:
     """Return the page with its words kept and its measured half made from records."""
     words = before.split(MARK, maxsplit=1)[0].rstrip()
@@ -115,7 +127,7 @@ def page(before: str, records: list[dict[str, Any]]) -> str:
         "of the whole firmware, the row in RAM included. "
         f"Of {rows} rows on simulated devices {wrong} were answered otherwise than by the emulator.\n\n"
         f"{table(records)}\n"
-        "What bounds the digits of mnist at 16 KiB is time before flash: a vector takes some 2,300 cycles.\n\n"
+        f"{per_vector(records)}"
         f"### 8 bits beside floats\n\nThe compressed SVMs on the Uno, rounded and solved again, not fine-tuned.\n\n"
         f"{against_floats(records)}\n### Cortex-M\n\n{arms(records)}\n### Others\n\n"
         "SVM converters get rows that are scaled already; the forest is the one that is most accurate on held-out "

@@ -59,6 +59,7 @@ def test_every_compiler(compiler, weights, tmp_path):
         {"weights": "float"},
         {"weights": "int4", "image": (8, 8), "pool": 2},
         {"weights": "int8", "image": (8, 8), "pool": 4},
+        {"weights": "int16", "image": (8, 8), "pool": 2},
     ],
     ids=str,
 )
@@ -134,6 +135,8 @@ def test_bad_input(tmp_path):
         ({"X": X, "y": y + 1}, "does not know"),
         ({"X": X[:, :2]}, "features"),
         ({"augment": -1}, "augment must be"),
+        ({"augment": 1}, "augment needs image"),
+        ({"image": 28}, "image must be"),
     ]:
         with pytest.raises(InputError, match=match):
             svmpress.export_c(model, tmp_path / "c", **wrong)

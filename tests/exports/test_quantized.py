@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import train_test_split
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 import svmpress
 from c_models import MODELS, classifier, digit_rows, digits
@@ -172,3 +172,34 @@ def test_kernels_that_do_not_fit(gamma):
 def test_narrow_kernels_have_a_value_of_one_half_where_they_should():
     stage = Halvings.of(0.5)
     assert math.isclose(stage.a, 0.5, rel_tol=1e-3)
+
+
+def test_few_rows_are_solved_for_and_none_is_held_out():
+    X, y = digit_rows()
+    q = svmpress.quantize(digits(), X[:30], y[:30])
+    assert q.n_outputs == 10
+    assert np.isfinite(q.decision_values(X)).all()
+    with pytest.raises(InputError, match="epochs must be"):
+        svmpress.quantize(digits(), X, y, epochs=0)
+
+
+def test_regressions_are_fine_tuned():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (800, 2))
+    values = np.sin(2 * X[:, 0]) * X[:, 1]
+    small = svmpress.compress(SVR(gamma=1.0, C=10).fit(X, values), X, values, vectors=15).model
+    errors = [
+        float(np.mean((svmpress.quantize(small, *rows, weights="int4").predict(X) - values) ** 2))
+        for rows in [(), (X,), (X, values)]
+    ]
+    assert errors[1] < errors[0] / 2
+    assert errors[2] < errors[1]
+
+
+def test_two_classes_are_fine_tuned():
+    X, y = make_moons(800, noise=0.2, random_state=0)
+    small = svmpress.compress(SVC(gamma=2.0, C=10).fit(X[:500], y[:500]), X[:500], y[:500], vectors=8).model
+    full = np.mean(small.predict(X[500:]) == y[500:])
+    q = svmpress.quantize(small, X[:500], y[:500], weights="int4", coef="int8")
+    assert q.n_outputs == 1
+    assert np.mean(q.predict(X[500:]) == y[500:]) > full - 0.02

@@ -82,7 +82,7 @@ def export_c(
     Parameters
     ----------
     model : estimator, KernelModel, QuantizedModel or path
-        Best a compressed one.
+        Best a compressed one. A QuantizedModel is written in the numbers that it has.
     folder : path
         Written whole or not at all; one that stands there may hold nothing but an earlier export.
     X, y : optional

@@ -20,6 +20,8 @@ from svmpress.exports.quantized.grid import Floats
 from svmpress.exports.quantized.tuning import Tuned, tune, usual_epochs
 
 _HELD, _MOST_HELD = 0.15, 5000
+_FEW = 50
+"""Rows of which none can be spared to judge: nothing is fine-tuned on fewer."""
 _STARTS: tuple[dict[str, Any], ...] = (
     {},
     {"cut": True},
@@ -58,6 +60,9 @@ def fine_tuned(
     """
     assert case.y is not None
     y, n = case.y, len(values)
+    targets, decoder = goals_of(values, y, plain.decoder)
+    if n < _FEW:
+        return plain.solved(targets, decoder, np.arange(n), seed)
     order = np.random.default_rng(seed).permutation(n)
     n_held = min(int(_HELD * n), _MOST_HELD)
     held, some = np.sort(order[:n_held]), np.sort(order[n_held:])
@@ -74,7 +79,6 @@ def fine_tuned(
         tuned = replace(fit, V=found.V, coef=found.coef, intercept=found.intercept)
         return tuned, _score(tuned, y, held)
 
-    targets, decoder = goals_of(values, y, plain.decoder)
     starts = [start.solved(targets, decoder, some, seed) for start in starts]
     tried = [passes(start, trial)[1] for start in starts]
     best, _ = passes(starts[int(np.argmax(tried))], total)

@@ -93,7 +93,8 @@ def quantize(
     (30, 15, True)
     """
     source = as_model(model)
-    _check_choices(weights, coef, input, augment)
+    _check_choices(weights, coef, input)
+    _check_numbers(image, augment, epochs)
     found = whole_obstacles(source)
     if found:
         raise InputError(f"the model cannot be quantised: {'; '.join(found)}")
@@ -112,7 +113,7 @@ def quantize(
     )  # fmt: skip
 
 
-def _check_choices(weights: str, coef: str, input: str | None, augment: Any) -> None:
+def _check_choices(weights: str, coef: str, input: str | None) -> None:
     for name, value, known in (
         ("weights", weights, [*WEIGHT_BITS]),
         ("coef", coef, [*COEF_TOP]),
@@ -120,5 +121,14 @@ def _check_choices(weights: str, coef: str, input: str | None, augment: Any) -> 
     ):
         if value not in known:
             raise InputError(f"unknown {name} {value!r}; choose one of {', '.join(k for k in known if k)}")
+
+
+def _check_numbers(image: Any, augment: Any, epochs: Any) -> None:
+    if image is not None and (not isinstance(image, tuple | list) or len(image) != 2):
+        raise InputError(f"image must be (height, width), not {image!r}")
     if not isinstance(augment, int | np.integer) or augment < 0:
         raise InputError(f"augment must be a number of pixels, at least 0, not {augment!r}")
+    if augment and image is None:
+        raise InputError("augment needs image=(height, width)")
+    if epochs is not None and (not isinstance(epochs, int | np.integer) or epochs < 1):
+        raise InputError(f"epochs must be a whole number of at least 1, not {epochs!r}")
