@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_said(tmp_path):
 
     big = SVC(gamma=3.0).fit(X, np.arange(600) % 3)
     svmpress.export_c(big, tmp_path / "c", weights="float")
-    with pytest.raises(InputError, match="does not compile for Arduino Uno"):
+    with pytest.raises(InputError, match="does not fit the flash or the RAM of Arduino Uno"):
         measure(tmp_path / "c", "uno")
 
 
