@@ -182,7 +182,7 @@ def _compile(kind: Device, here: Path, output: str, *sources: str) -> None:
     if "-c" not in sources and "-lm" not in sources:
         command.append("-lm")
     done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False, timeout=_SECONDS)
-    if done.returncode and re.search(r"will not fit|overflowed", done.stderr):
+    if done.returncode and re.search(r"will not fit|overflowed|is too large", done.stderr):
         raise InputError(f"the code does not fit the flash or the RAM of {kind.title}")
     if done.returncode:
         errors = re.findall(r"(?:error|Error): (.*)", done.stderr) or [done.stderr.strip()]
