@@ -6,6 +6,8 @@ from typing import Any
 
 MARK = "<!-- measured: python benchmarks/devices.py --table -->"
 
+CELLS = ("mnist-16k", "mnist-30k", "mnist-16k-no-pooling", "segment", "penbased", "letters")
+
 _HEAD = "| | vectors | flash | RAM | time at 16 MHz | accuracy | full SVM | asked for |\n" + "|---" * 8 + "|\n"
 
 
@@ -114,6 +116,12 @@ def per_vector(records: list[dict[str, Any]]) -> str:
     )
 
 
+def not_run(records: list[dict[str, Any]]) -> str:
+    """Return which cells have no record, as a sentence."""
+    missing = [name for name in CELLS if name not in {r["cell"] for r in records}]
+    return f"Not run yet: {', '.join(missing)}.\n\n" if missing else ""
+
+
 def page(before: str, records: list[dict[str, Any]]) -> str:
     """Return the page with its words kept and its measured half made from records."""
     words = before.split(MARK, maxsplit=1)[0].rstrip()
@@ -128,7 +136,7 @@ def page(before: str, records: list[dict[str, Any]]) -> str:
         "of the whole firmware, the row in RAM included. "
         f"Of {rows} rows on simulated devices {wrong} were answered otherwise than by the emulator.\n\n"
         f"{table(records)}\n"
-        f"{per_vector(records)}"
+        f"{per_vector(records)}{not_run(records)}"
         "### 8 bits beside floats\n\n"
         "The compressed SVMs on the Uno: in floats, rounded and solved again, and fine-tuned.\n\n"
         f"{against_floats(records)}\n### Cortex-M\n\n{arms(records)}\n### Others\n\n"
