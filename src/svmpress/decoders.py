@@ -33,6 +33,22 @@ def class_pairs(n_classes: int) -> NDArray[np.intp]:
     return np.stack(np.triu_indices(n_classes, k=1), axis=1)
 
 
+def class_goals(F: Floats, classes: NDArray[np.intp], n_classes: int) -> Floats:
+    """Return what K outputs, one a class, should be: halfway between ±1 and the votes of machines for pairs, (n, K).
+
+    A machine's vote counts in full from a value of 1 on, and in proportion below, so that the votes tell how sure they
+    are, whatever the size of values.
+
+    Examples
+    --------
+    >>> class_goals(np.array([[2.0, 0.5, -1.0]]), np.array([0]), 3).tolist()
+    [[0.875, -1.0, -0.375]]
+    """
+    votes = np.clip(F, -1, 1) @ pair_signs(n_classes).astype(np.float64) / (n_classes - 1)
+    labels = np.where(np.equal.outer(classes, np.arange(n_classes)), 1.0, -1.0)
+    return np.asarray((labels + votes) / 2)
+
+
 @lru_cache(maxsize=16)
 def pair_signs(n_classes: int) -> NDArray[np.float32]:
     """Return +1 where a class is the first of a pair and -1 where it is the second, (M, K); float32 counts exactly."""

@@ -16,6 +16,7 @@ import svmpress.cli.demonstration
 from svmpress.cli import main
 from svmpress.cli.demonstration import demo
 from svmpress.errors import InputError
+from svmpress.exports import missing
 from svmpress.formats import load
 
 SMALL = {"n_informative": 8, "n_redundant": 2, "n_clusters_per_class": 4, "flip_y": 0.08, "random_state": 0}
@@ -54,7 +55,14 @@ def test_files_and_table(tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "out" / "digits.onnx", providers=["CPUExecutionProvider"])
     labels = session.run(["label"], {"rows": X_test.astype("float32")})[0]
     np.testing.assert_array_equal(labels, small.predict(X_test))
-    assert {s.split(":")[0] for s in stages} == {"digits", "clusters", "Figure 2"}
+    assert {s.split(":")[0] for s in stages} == {"digits", "clusters", "microcontroller", "Figure 2"}
+    firmware = result.firmware
+    assert {"svm.h", "svm.c", "selftest.c"} < {p.name for p in (tmp_path / "out" / "digits-c").iterdir()}
+    assert firmware.accuracy > 0.9
+    assert (firmware.measured is None) == bool(missing("uno"))
+    if firmware.measured is not None:
+        assert firmware.measured.wrong == 0
+        assert f"{firmware.measured.flash:,} bytes of flash" in result.text()
 
 
 @pytest.mark.slow

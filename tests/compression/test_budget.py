@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_digits, make_moons
 from sklearn.svm import SVC, SVR
 
 import svmpress
 from svmpress.compression import Budget, Status
 from svmpress.compression.budget import DEFAULT_RATIO
-from svmpress.decoders import Identity
+from svmpress.decoders import Argmax, Identity
 from svmpress.errors import InputError
 from svmpress.kernels import RBF
 from svmpress.model import KernelExpansion, KernelModel, expansion_bytes
 from svmpress.model.cost import kernel_entry_cost
 
-KINDS = ["vectors", "ratio", "max_bytes", "max_latency", "max_drop"]
+KINDS = ["vectors", "ratio", "max_bytes", "max_latency", "max_flash", "max_drop"]
 
 
 def model(m: int = 200, d: int = 5, n_outputs: int = 3, dtype=np.float64) -> KernelModel:
@@ -202,3 +202,53 @@ def test_a_regressor_has_the_same_budgets():
     result = svmpress.compress(svr, X, max_bytes=170)
     assert result.model.n_vectors == 10
     assert expansion_bytes(result.model.expansion) <= 170
+
+
+@pytest.mark.parametrize(
+    ("weights", "coef", "each"),
+    [
+        ("int4", "int8", 3 + 3 + 2),
+        ("int8", "int16", 5 + 6 + 2),
+        ("int16", "int8", 10 + 3 + 2),
+        ("float", "int8", 20 + 12),
+    ],
+)
+def test_flash_counts_whole_numbers(weights, coef, each):
+    budget = Budget.of(max_flash=1000, weights=weights, coef=coef)
+    assert budget.size(model()) == (1000 - 12) // each
+    with pytest.raises(InputError, match=f"one vector alone needs {12 + each} bytes"):
+        Budget.of(max_flash=11 + each, weights=weights, coef=coef).size(model())
+
+
+def test_kinds_of_numbers_that_are_none():
+    with pytest.raises(InputError, match="unknown weights 'int3'"):
+        Budget.of(max_flash=1000, weights="int3")
+    with pytest.raises(InputError, match="unknown coef 'float'"):
+        Budget.of(max_flash=1000, coef="float")
+
+
+def test_flash_is_kept_and_classes_get_one_output_each():
+    X, y = load_digits(return_X_y=True, n_class=5)
+    source = SVC(gamma=0.001).fit(X, y)
+    result = svmpress.compress(source, X, y, max_flash=1200, weights="int8", coef="int8")
+    assert result.model.n_outputs == 5
+    assert isinstance(result.model.decoder, Argmax)
+    q = svmpress.quantize(result.model, weights="int8", coef="int8")
+    assert 1100 < q.number_bytes <= 1200
+    assert np.mean(q.predict(X) == y) > 0.95
+
+
+@pytest.mark.parametrize("given", ["nothing", "rows", "labels"])
+def test_one_output_a_class_is_nearly_as_good(given):
+    X, y = load_digits(return_X_y=True, n_class=6)
+    source = SVC(gamma=0.001).fit(X[::2], y[::2])
+    rows = {"nothing": (), "rows": (X[::2],), "labels": (X[::2], y[::2])}[given]
+    result = svmpress.compress(source, *rows, max_flash=3000)
+    assert (result.source.n_outputs, result.model.n_outputs) == (15, 6)
+    assert any("one output a class" in note for note in result.notes)
+    assert np.mean(result.model.predict(X[1::2]) == y[1::2]) > 0.96
+
+
+def test_two_classes_have_one_output_as_before():
+    X, y = load_digits(return_X_y=True, n_class=2)
+    assert svmpress.compress(SVC(gamma=0.001).fit(X, y), X, y, max_flash=800).model.n_outputs == 1

@@ -171,7 +171,7 @@ def test_no_obstacles():
 
 
 def test_unknown_targets_and_precisions():
-    with pytest.raises(InputError, match="unknown target 'fortran'; svmpress exports to web"):
+    with pytest.raises(InputError, match="unknown target 'fortran'; svmpress exports to web, c"):
         obstacles(model_of(), "fortran")
     with pytest.raises(InputError, match="float32 or float64, not 'float16'"):
         web_module(model_of(), dtype="float16")

@@ -255,12 +255,12 @@ def test_other_suffixes_need_the_name_to_write_and_are_recognised_to_read(tmp_pa
 
 
 @pytest.mark.parametrize("suffix", [".c", ".h"])
-def test_planned_formats_say_so(tmp_path, suffix):
+def test_code_is_no_model_file(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
-    with pytest.raises(FormatError, match="not supported yet"):
+    with pytest.raises(FormatError, match=r"C code is a folder of files.*--target c"):
         save(small(), path)
     path.write_bytes(b"anything")
-    with pytest.raises(FormatError, match="not supported yet"):
+    with pytest.raises(FormatError, match=r"C code is a folder of files.*--target c"):
         load(path)
 
 

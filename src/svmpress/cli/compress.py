@@ -65,11 +65,22 @@ def add(commands: Any) -> None:
         help="time of one prediction on this machine, in batches: 20us, 1ms",
     )
     budget.add_argument(
+        "--max-flash",
+        type=number_of_bytes,
+        metavar="SIZE",
+        help="bytes of vectors and coefficients as whole numbers, for C code: 14k; see export --target c",
+    )
+    budget.add_argument(
         "--max-drop",
         type=float,
         metavar="FRACTION",
         help="accuracy (or R²) that may be lost on held-out rows: 0.005 is half a point",
     )
+    numbers = p.add_argument_group("numbers that --max-flash counts")
+    numbers.add_argument(
+        "--weights", choices=("float", "int16", "int8", "int4"), default="int8", help="(default: int8)"
+    )
+    numbers.add_argument("--coef", choices=("int16", "int8"), default="int16", help="(default: int16)")
     _add_method(p)
     add_model_arguments(p)
     add_data_arguments(p, split="train")
@@ -135,6 +146,9 @@ def run(args: argparse.Namespace) -> Report:
             vectors=args.vectors,
             max_bytes=args.max_bytes,
             max_latency=args.max_latency,
+            max_flash=args.max_flash,
+            weights=args.weights,
+            coef=args.coef,
             max_drop=args.max_drop,
             method=args.method,
             effort=args.effort,

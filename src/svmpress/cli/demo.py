@@ -9,8 +9,8 @@ from svmpress.cli.common import Report, add_command, bars
 
 _EPILOG = """\
 Trains an SVM on data that comes with scikit-learn, compresses it, compares the two on held-out rows,
-writes the small model as a LibSVM file, and draws Figure 2 of the paper (needs matplotlib: the extra
-plots). About a minute; no network.
+writes the small model as a LibSVM file, for the web, for onnxruntime (the extra onnx) and as C code for a
+microcontroller, and draws Figure 2 of the paper (the extra plots). About a minute; no network.
 
 examples:
   svmpress demo

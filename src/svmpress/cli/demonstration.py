@@ -2,8 +2,8 @@
 
 Two classifiers are compressed. *digits* are the 1,797 handwritten digits that come with scikit-learn: ten classes, 64
 features, one machine for each pair of classes. *clusters* is synthetic: two classes of several overlapping clusters in
-12 dimensions with some wrong labels, which gives an SVM many support vectors. Accuracy is on rows that neither training
-nor compression has seen.
+12 dimensions with some wrong labels, which gives an SVM many support vectors. The digits become C code for a
+microcontroller, too. Accuracy is on rows that neither training nor compression has seen.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import train_test_split
 
 from svmpress import exports, formats, plots
+from svmpress.cli.demo_device import Firmware, make_firmware
 from svmpress.compression import compress
 from svmpress.errors import InputError, MissingExtraError
 from svmpress.model import KernelModel
@@ -86,6 +87,7 @@ class Demo:
 
     comparisons: tuple[Comparison, ...]
     exports: tuple[Export, ...]
+    firmware: Firmware
     figures: tuple[str, ...]
     notes: tuple[str, ...]
     """What was left out, and why."""
@@ -97,8 +99,9 @@ class Demo:
 
     def text(self) -> str:
         """Return everything for people."""
-        files = [c.file for c in self.comparisons] + [e.text() for e in self.exports] + list(self.figures)
-        parts = [c.text() for c in self.comparisons]
+        files = [c.file for c in self.comparisons] + [e.text() for e in self.exports]
+        files += [self.firmware.folder, *self.figures]
+        parts = [*(c.text() for c in self.comparisons), self.firmware.text()]
         parts.append("\n".join(["written:", *(f"  {f}" for f in files), *self.notes]))
         return "\n\n".join([*parts, f"{self.seconds:.0f} s in all"])
 
@@ -130,9 +133,10 @@ def demo(out: str | os.PathLike[str], *, figure: bool = True, progress: Progress
         _compare("clusters", "overlapping clusters, 2 classes", clusters, 0.01, folder, progress),
     )
     exported, no_graph = _export(comparisons[0].file, folder)
+    firmware = make_firmware(folder / "digits-big.model", digits, folder / "digits-c", progress)
     figures, no_figure = _draw(folder, progress) if figure else ((), "")
     notes = tuple(note for note in (no_graph, no_figure) if note)
-    return Demo(comparisons, exported, figures, notes, time.perf_counter() - start)
+    return Demo(comparisons, exported, firmware, figures, notes, time.perf_counter() - start)
 
 
 def _compare(

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from svmpress.cli import export_web
+from svmpress.cli import export_c, export_web
 from svmpress.cli.common import (
     Report,
     add_command,
@@ -20,10 +20,10 @@ from svmpress.cli.common import (
 from svmpress.cli.models import add_model_arguments, load_model
 from svmpress.errors import InputError
 
-TARGETS = {"web": export_web}
+TARGETS = {"web": export_web, "c": export_c}
 """Targets that are no model files, by name: a module with ``SUFFIXES`` and ``run(args)``."""
 
-_EPILOG = """\
+_EPILOG = f"""\
 A LibSVM file holds no input scaling: it goes beside the model as FILE.range, for svm-scale -r.
 A LibSVM vector serves one class only, so a model of many classes that share their vectors needs copies;
 the command says how many before it writes.
@@ -31,12 +31,14 @@ An ONNX file is a graph of plain operators for onnxruntime and the like; such a 
 A file ending in .js or .mjs is a module of JavaScript for browsers and node; a folder (--target web) gets a page
 that tries it, too.
 
+{export_c.EPILOG}
 examples:
   svmpress export small.svmpress -o small.model
   svmpress export small.svmpress -o small.onnx
   svmpress export big.model -o big.svmpress
   svmpress export small.svmpress -o model.js
   svmpress export small.svmpress --target web -o web/
+  svmpress export small.svmpress -o firmware/ --target c --data train.svm --weights int4
 """
 
 
@@ -57,13 +59,15 @@ def add(commands: Any) -> None:
     p.add_argument(
         "--target",
         choices=("file", *TARGETS),
-        help="what to make: a model file, or a program for the web (default: by the suffix of the output)",
+        help="what to make: a model file, a program for the web, or a folder of C code for a device (default: by the "
+        "suffix of the output)",
     )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
     onnx = p.add_argument_group("ONNX files")
     onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
     onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
     add_model_arguments(p)
+    export_c.add_arguments(p)
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -73,6 +77,9 @@ def run(args: argparse.Namespace) -> Report:
     target = args.target or (meant if args.format is None else "file")
     if target != "file" and _options(args):
         raise InputError(f"--opset and --float64 are for ONNX files; {args.output} is to be for {target}")
+    for_c = export_c.options(args)
+    if target != "c" and for_c:
+        raise InputError(f"{for_c[0]} is for C code: say --target c, and name a folder (-o FOLDER)")
     return _to_file(args) if target == "file" else TARGETS[target].run(args)
 
 

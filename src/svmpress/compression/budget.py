@@ -7,26 +7,34 @@ A budget is exactly one of
     max_bytes      bytes of vectors, coefficients and intercepts
     max_latency    seconds per prediction on this machine: the paper's cost budget B, with ``m = B / e`` for the
                    measured cost e of a kernel entry
+    max_flash      bytes of vectors and coefficients in whole numbers, as C code on a microcontroller has them
     max_drop       the accuracy (or R², or agreement) that may be lost on held-out rows; the size is searched for
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from svmpress.errors import InputError
+from svmpress.exports import table_bytes, vector_bytes
 from svmpress.model import KernelModel, kernel_entry_cost
 
 DEFAULT_RATIO = 0.1
 """The share of vectors when the caller names no budget: where the paper keeps its accuracy."""
 
+_LIMITS = ("vectors", "ratio", "max_bytes", "max_latency", "max_flash", "max_drop")
+
 
 @dataclass(frozen=True)
 class Budget:
     """Exactly one limit on the size of a compressed model; see the module's docstring.
+
+    ``weights`` and ``coef`` are the kinds of numbers that ``max_flash`` counts: ``"int4"``, ``"int8"``, ``"int16"`` or
+    ``"float"`` for vectors, ``"int8"`` or ``"int16"`` for coefficients.
 
     Examples
     --------
@@ -38,7 +46,10 @@ class Budget:
     ratio: float | None = None
     max_bytes: int | None = None
     max_latency: float | None = None
+    max_flash: int | None = None
     max_drop: float | None = None
+    weights: str = "int8"
+    coef: str = "int16"
 
     @classmethod
     def of(
@@ -48,14 +59,17 @@ class Budget:
         ratio: float | None = None,
         max_bytes: int | None = None,
         max_latency: float | None = None,
+        max_flash: int | None = None,
         max_drop: float | None = None,
+        weights: str = "int8",
+        coef: str = "int16",
     ) -> Budget:
         """Return the budget that is given; a tenth of the vectors if none is."""
-        given = cls(vectors, ratio, max_bytes, max_latency, max_drop)
+        given = cls(vectors, ratio, max_bytes, max_latency, max_flash, max_drop, weights, coef)
         return given if given._given() else cls(ratio=DEFAULT_RATIO)
 
     def _given(self) -> list[str]:
-        return [f.name for f in fields(self) if getattr(self, f.name) is not None]
+        return [name for name in _LIMITS if getattr(self, name) is not None]
 
     def __post_init__(self) -> None:
         given = self._given()
@@ -70,11 +84,14 @@ class Budget:
                 raise InputError(f"{name} must be {kind}, not {value!r}")
         if self.vectors is not None and self.vectors != int(self.vectors):
             raise InputError(f"vectors must be a whole number, not {self.vectors!r}")
+        for name, known in (("weights", ("float", "int4", "int8", "int16")), ("coef", ("int8", "int16"))):
+            if getattr(self, name) not in known:
+                raise InputError(f"unknown {name} {getattr(self, name)!r}; choose one of {', '.join(known)}")
 
     def __repr__(self) -> str:
         return f"Budget({', '.join(f'{name}={getattr(self, name)!r}' for name in self._given())})"
 
-    def shared(self, parts: int) -> dict[str, int | float]:
+    def shared(self, parts: int) -> dict[str, Any]:
         """Return the budget as arguments for each of some parts; what can be divided is divided evenly.
 
         Examples
@@ -83,7 +100,9 @@ class Budget:
         ({'vectors': 3}, {'ratio': 0.1})
         """
         given = {name: getattr(self, name) for name in self._given()}
-        for name in ("vectors", "max_bytes"):
+        if self.max_flash is not None:
+            given |= {"weights": self.weights, "coef": self.coef}
+        for name in ("vectors", "max_bytes", "max_flash"):
             if name in given:
                 given[name] = max(1, int(given[name]) // parts)
         if self.max_latency is not None:
@@ -93,6 +112,10 @@ class Budget:
     def size(self, source: KernelModel) -> int:
         """Return how many vectors the budget buys for a model like ``source``; not for ``max_drop``."""
         d, n_outputs = source.n_features, source.n_outputs
+        if self.max_flash is not None:  # three and more classes will have one output each
+            return self._size_in_flash(
+                d, n_outputs if source.classes_ is None else min(n_outputs, len(source.classes_))
+            )
         if self.vectors is not None:
             return int(self.vectors)
         if self.ratio is not None:
@@ -114,3 +137,13 @@ class Budget:
                 )
             return m
         raise InputError(f"{self} does not fix a size")
+
+    def _size_in_flash(self, d: int, n_outputs: int) -> int:
+        assert self.max_flash is not None
+        coef = "float" if self.weights == "float" else self.coef
+        fixed = table_bytes(0, d, n_outputs, self.weights, coef)
+        m = int((self.max_flash - fixed) // vector_bytes(d, n_outputs, self.weights, coef))
+        if m < 1:
+            need = table_bytes(1, d, n_outputs, self.weights, coef)
+            raise InputError(f"max_flash={self.max_flash} is too small: one vector alone needs {need} bytes")
+        return m

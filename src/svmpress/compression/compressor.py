@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from svmpress.compression.budget import Budget
 from svmpress.compression.expectation import doubts, expect, growth
+from svmpress.compression.outputs import one_output_a_class
 from svmpress.compression.probabilities import with_probabilities
 from svmpress.compression.result import Compression, Status
 from svmpress.compression.rows import heeded
@@ -63,7 +64,10 @@ def compress(
     ratio: float | None = None,
     max_bytes: int | None = None,
     max_latency: float | None = None,
+    max_flash: int | None = None,
     max_drop: float | None = None,
+    weights: str = "int8",
+    coef: str = "int16",
     method: str | Method = "auto",
     effort: Effort = "balanced",
     max_seconds: float | None = None,
@@ -85,10 +89,14 @@ def compress(
     y : (n,), optional
         Their labels or values: they help to judge, and are fitted instead of the source's answers where held-out rows
         say that this is better. A one-class SVM learnt without labels and is compressed without them.
-    vectors, ratio, max_bytes, max_latency, max_drop
+    vectors, ratio, max_bytes, max_latency, max_flash, max_drop
         The budget, exactly one of them: a number of vectors, a share of the source's, bytes of vectors and
-        coefficients, seconds per prediction on this machine, or the loss of accuracy (R², agreement) that is allowed on
-        held-out rows, as a fraction: 0.005 is half a percentage point. A tenth of the vectors by default.
+        coefficients, seconds per prediction on this machine, bytes of vectors and coefficients once they are whole
+        numbers (see :func:`svmpress.export_c`; three and more classes get one output each), or the loss of accuracy
+        (R², agreement) that is allowed on held-out rows, as a fraction: 0.005 is half a percentage point. A tenth of
+        the vectors by default.
+    weights, coef : str
+        The kinds of numbers that ``max_flash`` counts, as :func:`svmpress.quantize` has them.
     method : "auto", "paper", "lars", or an instance of a method
     effort : "fast", "balanced" or "thorough"
         How much work the default method may do: a fifth of the usual, which is about what training took; or that; or
@@ -124,7 +132,10 @@ def compress(
     40
     """
     start = time.perf_counter()
-    budget = Budget.of(vectors=vectors, ratio=ratio, max_bytes=max_bytes, max_latency=max_latency, max_drop=max_drop)
+    budget = Budget.of(
+        vectors=vectors, ratio=ratio, max_bytes=max_bytes, max_latency=max_latency, max_flash=max_flash,
+        max_drop=max_drop, weights=weights, coef=coef,
+    )  # fmt: skip
     way = _method(method, effort)
     if layout not in get_args(Layout):
         raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
@@ -250,7 +261,8 @@ def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compressi
     source = problem.source
     if m >= source.n_vectors and not (isinstance(way, Exact) and exact_expansion(source, problem.layout)):
         return Compression(source, source, budget, Status.UNCHANGED, f"{m} of {source.n_vectors}")
-    return _finished(problem, budget, way.run(problem, m), m)
+    outcome = way.run(problem, m)
+    return _finished(problem, budget, outcome if budget.max_flash is None else one_output_a_class(problem, outcome), m)
 
 
 def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Compression:

@@ -1,10 +1,11 @@
-"""Models as programs: what leaves Python.
+"""Models as programs: what leaves Python, proven against the library by running it.
 
     export_web(model, folder)       a module of JavaScript for browsers and node
+    export_c(model, folder)         C code for microcontrollers, in whole numbers or single precision
 
-An export is no file format: nothing is read back. Each target is a package of its own below this one, with an
-``obstacles(model)`` that says what it cannot hold of a model, asked before anything is written; list it in
-:data:`TARGETS`.
+An export is no file format: nothing is read back. Each target is a package of its own below this one, with a function
+that says what it cannot hold of a model, asked before anything is written; list it in :data:`TARGETS`. Every export
+starts from a :class:`~svmpress.KernelModel`, and takes its scaling and its decoder along.
 """
 
 from __future__ import annotations
@@ -13,12 +14,32 @@ from collections.abc import Callable
 
 from svmpress.errors import InputError
 from svmpress.exports import web
+from svmpress.exports.c import CExport, c_obstacles, export_c
+from svmpress.exports.devices import DEVICES, Measured, measure, missing
+from svmpress.exports.quantized import QuantizedModel, pooled, quantize, table_bytes, vector_bytes
 from svmpress.exports.web import export_web, web_module, web_script
 from svmpress.model import KernelModel
 
-__all__ = ["TARGETS", "export_web", "obstacles", "web_module", "web_script"]
+__all__ = [
+    "DEVICES",
+    "TARGETS",
+    "CExport",
+    "Measured",
+    "QuantizedModel",
+    "export_c",
+    "export_web",
+    "measure",
+    "missing",
+    "obstacles",
+    "pooled",
+    "quantize",
+    "table_bytes",
+    "vector_bytes",
+    "web_module",
+    "web_script",
+]
 
-TARGETS: dict[str, Callable[[KernelModel], list[str]]] = {"web": web.obstacles}
+TARGETS: dict[str, Callable[[KernelModel], list[str]]] = {"web": web.obstacles, "c": c_obstacles}
 """Every target by name, and what says why it cannot hold a model."""
 
 
@@ -28,12 +49,15 @@ def obstacles(model: KernelModel, target: str) -> list[str]:
     Examples
     --------
     >>> import numpy as np
-    >>> from svmpress.decoders import Sign
-    >>> from svmpress.kernels import RBF
+    >>> from svmpress.decoders import Identity, Sign
+    >>> from svmpress.kernels import RBF, Laplacian
     >>> from svmpress.model import KernelExpansion
     >>> f = KernelExpansion(RBF(1.0), np.zeros((1, 2)), np.ones((1, 1)), np.zeros(1))
     >>> obstacles(KernelModel(f, Sign(np.array([1, "b"], dtype=object))), "web")
     ['its class labels are of mixed types, number and string: make them all text or all numbers']
+    >>> f = KernelExpansion(Laplacian(1.0), np.zeros((1, 2)), np.ones((1, 1)), np.zeros(1))
+    >>> obstacles(KernelModel(f, Identity(), "regression"), "c")
+    ['whole numbers hold the kernels rbf, linear and poly, not laplacian: use weights="float"']
     """
     if target not in TARGETS:
         raise InputError(f"unknown target {target!r}; svmpress exports to {', '.join(TARGETS)}")

@@ -86,7 +86,7 @@ FORMATS: dict[str, Format] = {
 }
 """Every file format by name."""
 
-_PLANNED = {".c": "C", ".h": "C"}
+_CODE = (".c", ".h")
 _HEAD = 4096
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
 _PICKLE_HEADS = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
@@ -349,8 +349,8 @@ def _known_suffixes() -> str:
 
 def _by_suffix(path: Path) -> str | None:
     suffix = path.suffix.lower()
-    if suffix in _PLANNED:
-        raise FormatError(f"{path}: {_PLANNED[suffix]} files are not supported yet; use {_known_suffixes()}")
+    if suffix in _CODE:
+        raise FormatError(f"{path}: C code is a folder of files: svmpress export MODEL -o FOLDER --target c")
     return next((name for name, f in FORMATS.items() if suffix in f.suffixes), None)
 
 

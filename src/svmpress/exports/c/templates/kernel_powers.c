@@ -1,0 +1,13 @@
+/* A power of a projection, in 1/32767 of the largest. */
+static int16_t svm_kernel(int32_t p)
+{
+    int32_t s = ((p >> SVM_DOWN) * (int32_t)SVM_FACTOR + (int32_t)SVM_ADD) >> SVM_SHIFT;
+    int32_t k;
+    uint8_t i;
+    s = s > 32767 ? 32767 : s < -32767 ? -32767 : s;
+    k = s;
+    for (i = 1; i < SVM_DEGREE; i++) {
+        k = (k * s) >> 15;
+    }
+    return (int16_t)k;
+}

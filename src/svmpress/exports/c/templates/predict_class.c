@@ -1,0 +1,6 @@
+svm_position svm_predict(const svm_input *x)
+{
+    svm_value values[SVM_OUTPUTS];
+    svm_values(x, values);
+    return svm_decide(values);
+}
