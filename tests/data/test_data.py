@@ -455,3 +455,54 @@ def test_label_text():
         "cat",
         "1",
     ]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Named columns
+# ---------------------------------------------------------------------------------------------------------
+
+NAMED = {"id": ["a", "b"], "width": [1.0, 2.0], "kind": [5, 6], "height": [3.0, 4.0]}
+
+
+def named(folder: Path, kind: str, columns=NAMED) -> Path:
+    if kind == "parquet":
+        pq.write_table(pa.table(columns), folder / "t.parquet")
+        return folder / "t.parquet"
+    rows = zip(*columns.values(), strict=True)
+    (folder / "t.csv").write_text("\n".join(",".join(map(str, row)) for row in [tuple(columns), *rows]) + "\n")
+    return folder / "t.csv"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("field", ["columns", "feature_names"])
+def test_named_columns_come_in_the_order_that_is_asked_for(tmp_path, kind, field):
+    options = ReadOptions(**{field: ("height", "width")}, label="kind", keep=("id",))
+    (block,) = stream(named(tmp_path, kind), options)
+    assert block.X.tolist() == [[3, 1], [4, 2]]
+    assert [float(v) for v in block.y] == [5, 6]
+    assert block.carried["id"].tolist() == ["a", "b"]
+    rest = {name: NAMED[name] for name in ("width", "kind", "height")}
+    (block,) = stream(named(tmp_path, kind, rest), ReadOptions(**{field: ("height", "width")}))
+    assert [float(v) for v in block.y] == [5, 6], "the only column that is left"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_named_columns_that_cannot_be(tmp_path, kind):
+    path = named(tmp_path, kind)
+    for options, words in (
+        (ReadOptions(feature_names=("depth",)), "lacks the column 'depth' of the model"),
+        (ReadOptions(columns=("width", "width")), "one is named twice"),
+        (ReadOptions(columns=("width", "height")), r"beside the features is the label \('id', 'kind'\)"),
+        (ReadOptions(columns=("width",), label="width"), "one is named twice"),
+        (ReadOptions(keep=("nothing",)), "has no column 'nothing'"),
+    ):
+        with pytest.raises(InputError, match=words):
+            list(stream(path, options))
+    (block,) = stream(path, ReadOptions(columns=("width", "height"), labels=None))
+    assert block.y is None
+
+
+def test_names_of_features_do_not_matter_where_columns_have_none(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2,7\n3,4,8\n")
+    (block,) = stream(tmp_path / "t.csv", ReadOptions(feature_names=("a", "b")))
+    assert block.X.tolist() == [[1, 2], [3, 4]]

@@ -148,11 +148,13 @@ def files(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir()}
 
 
-READ_BACK = [name for name in FORMATS if name != "onnx"]
-"""An ONNX file is a graph of operators; what it answers is the subject of test_onnx.py."""
+BIT_BY_BIT = [name for name in FORMATS if name not in ("onnx", "skops")]
+"""What becomes of a model in an ONNX file, a graph of operators, or in an estimator of scikit-learn, is the subject of
+test_onnx.py, test_skops.py and test_sklearn_models.py.
+"""
 
 
-@pytest.mark.parametrize("name", READ_BACK)
+@pytest.mark.parametrize("name", BIT_BY_BIT)
 @given(model=models())
 def test_what_was_written_is_read_back_and_writing_it_again_changes_nothing(name, model):
     suffix = FORMATS[name].suffixes[0]
@@ -238,7 +240,11 @@ def test_the_suffix_decides(tmp_path, suffix, head):
     assert load(tmp_path / f"a{suffix}").n_vectors == 4
 
 
-@pytest.mark.parametrize("name", READ_BACK)
+HOLD_SMALL = [name for name in BIT_BY_BIT if not obstacles(small(), name)]
+"""Formats that can hold a plain classifier; the others have cases in their own files."""
+
+
+@pytest.mark.parametrize("name", HOLD_SMALL)
 def test_other_suffixes_need_the_name_to_write_and_are_recognised_to_read(tmp_path, name):
     path = tmp_path / "model.txt"
     with pytest.raises(FormatError, match=r"names no format: use one of \.svmpress, \.model, \.libsvm"):
@@ -248,7 +254,7 @@ def test_other_suffixes_need_the_name_to_write_and_are_recognised_to_read(tmp_pa
     assert load(str(path), format=name).n_vectors == 4
 
 
-@pytest.mark.parametrize("suffix", [".c", ".h", ".skops"])
+@pytest.mark.parametrize("suffix", [".c", ".h"])
 def test_planned_formats_say_so(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     with pytest.raises(FormatError, match="not supported yet"):
@@ -260,15 +266,15 @@ def test_planned_formats_say_so(tmp_path, suffix):
 
 def test_an_unknown_format_is_named(tmp_path):
     for call in (
-        lambda: save(small(), tmp_path / "a", format="pmml"),
-        lambda: obstacles(small(), "pmml"),
-        lambda: save_cost(small(), "pmml"),
+        lambda: save(small(), tmp_path / "a", format="tar"),
+        lambda: obstacles(small(), "tar"),
+        lambda: save_cost(small(), "tar"),
     ):
-        with pytest.raises(FormatError, match="unknown format 'pmml'; svmpress has native, libsvm"):
+        with pytest.raises(FormatError, match="unknown format 'tar'; svmpress has native, libsvm"):
             call()
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [*HOLD_SMALL, "onnx"])
 def test_a_failed_save_leaves_the_file_that_was_there(tmp_path, name, monkeypatch):
     path = tmp_path / f"a{FORMATS[name].suffixes[0]}"
     save(small(), path)
@@ -282,8 +288,9 @@ def test_a_failed_save_leaves_the_file_that_was_there(tmp_path, name, monkeypatc
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_folder_that_is_not_there(tmp_path, name):
-    with pytest.raises(InputError, match=r"cannot write .*No such file or directory"):
-        save(small(), tmp_path / "none" / f"a{FORMATS[name].suffixes[0]}")
+    if not obstacles(small(), name):
+        with pytest.raises(InputError, match=r"cannot write .*No such file or directory"):
+            save(small(), tmp_path / "none" / f"a{FORMATS[name].suffixes[0]}")
     with pytest.raises(InputError, match=r"cannot read .*No such file or directory"):
         load(tmp_path / "none" / f"a{FORMATS[name].suffixes[0]}")
 

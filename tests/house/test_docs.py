@@ -271,9 +271,9 @@ def test_the_format_of_the_tutorial(format_page, model):
     ],
 )
 def test_the_format_of_the_tutorial_refuses_nonsense(format_page, tmp_path, text):
-    (tmp_path / "a.json").write_text(text)
+    (tmp_path / "a.sine").write_text(text)
     with pytest.raises(FormatError, match="is no kernel regressor"):
-        load(tmp_path / "a.json")
+        load(tmp_path / "a.sine")
 
 
 # ---------------------------------------------------------------------------------------------------------

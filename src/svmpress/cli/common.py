@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NoReturn
 
+from svmpress.cli.columns import add_column_arguments, column_choices
 from svmpress.cli.progress import Bars
 from svmpress.data import FORMATS
 from svmpress.errors import InputError
@@ -74,6 +75,7 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, split: str) -> None:
         "y or class, else the last); label array of NPZ (default: y)",
     )
     group.add_argument("--no-labels", action="store_true", help="the data file has no labels")
+    add_column_arguments(group)
     group.add_argument(
         "--split", metavar="NAME", help=f"part of an NPZ file with X_train, X_test, ... (default: {split})"
     )
@@ -145,14 +147,14 @@ def svm_choices(args: argparse.Namespace) -> dict[str, Any]:
 def layout_of(args: argparse.Namespace, form: str) -> Literal["shared", "libsvm"]:
     """Return ``--layout``, where "auto" is what the format of the output needs."""
     if args.layout == "auto":
-        return "libsvm" if form == "libsvm" else "shared"
+        return "libsvm" if form in ("libsvm", "skops") else "shared"
     layout: Literal["shared", "libsvm"] = args.layout
     return layout
 
 
 def data_choices(args: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of :class:`svmpress.data.ReadOptions` that the arguments set."""
-    chosen: dict[str, Any] = {"format": args.data_format, "label": args.label, "split": args.split}
+    chosen = {"format": args.data_format, "label": args.label, "split": args.split, **column_choices(args)}
     if args.no_labels:
         chosen["labels"] = False
     if args.header:

@@ -23,6 +23,7 @@ from svmpress.cli.common import (
     seconds,
     table,
 )
+from svmpress.cli.models import add_model_arguments, load_model, refuse_foreign_ranges
 
 _EPILOG = """\
 Give at most one budget; without one, a tenth of the vectors is kept. With --data the small model is
@@ -70,6 +71,7 @@ def add(commands: Any) -> None:
         help="accuracy (or R²) that may be lost on held-out rows: 0.005 is half a point",
     )
     _add_method(p)
+    add_model_arguments(p)
     add_data_arguments(p, split="train")
 
 
@@ -117,10 +119,11 @@ def run(args: argparse.Namespace) -> Report:
     from svmpress.errors import SvmpressWarning
 
     form = destination(args.output, args.format, args.model, args.data)
-    source = formats.load(args.model)
+    source = load_model(args, args.model)
     if args.dag:
         source = _as_dag(source)
     refuse_obstacles(source, args.output, form)
+    refuse_foreign_ranges(args.output, form, scaled=source.scaling is not None)
     with bars(args) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", SvmpressWarning)  # the result has them, too
         source, X, y = _rows(args, source, progress)

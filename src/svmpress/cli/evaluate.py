@@ -15,6 +15,7 @@ from svmpress.cli.common import (
     remark,
     table,
 )
+from svmpress.cli.models import add_model_arguments, load_model
 
 _EPILOG = """\
 Classifiers: accuracy. Regressors: R², mean squared error and squared correlation. One-class models:
@@ -48,16 +49,16 @@ def add(commands: Any) -> None:
     p.add_argument("model", metavar="MODEL", help="model file")
     p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
     p.add_argument("--reference", metavar="BIG", help="model to compare with: agreement and speed-up")
+    add_model_arguments(p)
     add_data_arguments(p, split="test")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Evaluate, and say how well and how fast."""
-    from svmpress import formats
     from svmpress.data import streaming
 
-    model = formats.load(args.model)
-    reference = formats.load(args.reference) if args.reference else None
+    model = load_model(args, args.model)
+    reference = load_model(args, args.reference, ranges=False) if args.reference else None
     wanted = None if args.reference else True
     options = streaming.read_options(model, **({"labels": wanted} | data_choices(args)))
     with bars(args) as progress:

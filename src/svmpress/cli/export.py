@@ -17,6 +17,7 @@ from svmpress.cli.common import (
     remark,
     table,
 )
+from svmpress.cli.models import add_model_arguments, load_model
 from svmpress.errors import InputError
 
 TARGETS = {"web": export_web}
@@ -26,7 +27,7 @@ _EPILOG = """\
 A LibSVM file holds no input scaling: it goes beside the model as FILE.range, for svm-scale -r.
 A LibSVM vector serves one class only, so a model of many classes that share their vectors needs copies;
 the command says how many before it writes.
-An ONNX file is a graph of plain operators for onnxruntime and the like; svmpress does not read it back.
+An ONNX file is a graph of plain operators for onnxruntime and the like; such a graph is not read back.
 A file ending in .js or .mjs is a module of JavaScript for browsers and node; a folder (--target web) gets a page
 that tries it, too.
 
@@ -62,6 +63,7 @@ def add(commands: Any) -> None:
     onnx = p.add_argument_group("ONNX files")
     onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
     onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
+    add_model_arguments(p)
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -78,7 +80,7 @@ def _to_file(args: argparse.Namespace) -> Report:
     from svmpress import formats
 
     form = destination(args.output, args.format, args.model)
-    model = formats.load(args.model)
+    model = load_model(args, args.model)
     options = _options(args)
     refuse_obstacles(model, args.output, form, **options)
     note = copies_remark(model, form)

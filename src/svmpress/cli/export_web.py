@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from svmpress.cli.common import Report, format_bytes, refuse_same_file, table
+from svmpress.cli.models import load_model
 from svmpress.errors import InputError
 
 SUFFIXES = (".js", ".mjs")
@@ -12,12 +13,12 @@ SUFFIXES = (".js", ".mjs")
 
 def run(args: argparse.Namespace) -> Report:
     """Write the module and what belongs to it: beside it for a file, else into a folder."""
-    from svmpress import exports, formats
+    from svmpress import exports
 
     if args.format is not None:
         raise InputError("--format is for model files; a web model is JavaScript")
     refuse_same_file(args.output, args.model)
-    model = formats.load(args.model)
+    model = load_model(args, args.model)
     found = exports.obstacles(model, "web")
     if found:
         raise InputError(f"cannot write {args.output} as JavaScript: {'; '.join(found)}")

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from svmpress.cli.common import Report, add_command, format_bytes, format_seconds, table
+from svmpress.cli.models import add_model_arguments, load_model
 
 _EPILOG = """\
 examples:
   svmpress inspect small.model
   svmpress inspect small.svmpress --json
 """
-_MOST_CLASSES = 12
+_MOST_LISTED = 12
+"""Classes and names of features that are shown."""
+_MOST_LETTERS = 60
+"""Longer entries of the provenance are left out."""
 _MOST_FEATURES = 4096
 """Models of more features than this get sparse rows, whose cost depends on what they hold."""
 _TIMED_OPERATIONS = 10**8
@@ -34,15 +38,16 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
+    add_model_arguments(p)
 
 
 def run(args: argparse.Namespace) -> Report:
     """Describe a model file."""
-    from svmpress import formats, predictor
+    from svmpress import predictor
     from svmpress.model import expansion_bytes
     from svmpress.numerics import arrays
 
-    model = formats.load(args.model)
+    model = load_model(args, args.model)
     f = model.expansion
     facts = {
         "file": args.model,
@@ -52,6 +57,7 @@ def run(args: argparse.Namespace) -> Report:
         "vectors": model.n_vectors,
         "sparse_vectors": arrays.is_csr(f.vectors),
         "features": model.n_features,
+        "feature_names": None if model.feature_names is None else list(model.feature_names),
         "outputs": model.n_outputs,
         "decoder": type(model.decoder).__name__,
         "classes": None if model.classes_ is None else model.classes_.tolist(),
@@ -96,26 +102,33 @@ def _text(facts: dict[str, Any]) -> dict[str, Any]:
         "task": facts["task"],
         "kernel": f"{name} ({params})" if params else name,
         "vectors": f"{facts['vectors']:,} ({'sparse' if facts['sparse_vectors'] else 'dense'})",
-        "features": f"{facts['features']:,}",
+        "features": _listed(facts["feature_names"]) or f"{facts['features']:,}",
         "outputs": f"{facts['outputs']:,}, decoded by {facts['decoder']}",
-        "classes": _classes(facts["classes"]),
+        "classes": _listed(facts["classes"]),
         "layout": "each vector belongs to one class (LibSVM)" if facts["libsvm_layout"] else None,
         "arrays": f"{format_bytes(facts['bytes'])} of vectors, coefficients and intercepts, dense",
         "cost": f"{facts['multiply_adds']:,} multiply-adds per prediction",
         "time": _time(facts["seconds_per_prediction"]),
         "scaling": facts["scaling"] or "none",
         "probability": ", ".join(facts["probability"]) or None,
-        "provenance": ", ".join(f"{key}={value}" for key, value in facts["provenance"].items()) or None,
+        "provenance": _provenance(facts["provenance"]),
         "predictor": facts["predictor"],
     }
+
+
+def _provenance(entries: dict[str, Any]) -> str | None:
+    """Return what is known of where the model came from; what is kept for writing it again is no text for people."""
+    shown = {key: value for key, value in entries.items() if key != "note" and len(str(value)) <= _MOST_LETTERS}
+    return ", ".join(f"{key}={value}" for key, value in shown.items()) or None
 
 
 def _time(seconds: float | None) -> str | None:
     return None if seconds is None else f"about {format_seconds(seconds)} per prediction, in batches, on this machine"
 
 
-def _classes(classes: list[Any] | None) -> str | None:
-    if classes is None:
+def _listed(items: list[Any] | None) -> str | None:
+    """Return how many there are, and the first of them."""
+    if items is None:
         return None
-    shown = ", ".join(map(str, classes[:_MOST_CLASSES]))
-    return f"{len(classes)}: {shown}{', ...' if len(classes) > _MOST_CLASSES else ''}"
+    shown = ", ".join(map(str, items[:_MOST_LISTED]))
+    return f"{len(items):,}: {shown}{', ...' if len(items) > _MOST_LISTED else ''}"

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, output, refuse_same_file
+from svmpress.cli.models import add_model_arguments, load_model
+
+if TYPE_CHECKING:
+    from svmpress.data import TableWriter, streaming
+    from svmpress.model import KernelModel
 
 _EPILOG = """\
-The file is read, answered and written in blocks, so it may be larger than memory. Labels in it are
-ignored. Numbers are written with 17 digits, as svm-predict does.
+Files are read, answered and written in blocks, so they may be larger than memory. Several files, the data
+files of a folder, and those that a pattern matches are answered one after the other. Labels in them are
+ignored.
+
+The suffix of FILE says what is written. .csv, .tsv and .parquet are tables: the file of each row if there
+are several, the columns named by --id and those of text, and the answer. Anything else is text, one answer
+a line with 17 digits, as svm-predict writes it; with --proba as svm-predict -b 1 does.
 
 examples:
   svmpress predict small.model test.svm -o labels.txt
-  svmpress predict small.svmpress measurements.parquet > labels.txt
+  svmpress predict small.svmpress measurements.parquet -o answers.parquet --id sample
+  svmpress predict small.svmpress 'days/*.csv' -o answers.csv --columns width,height
   svmpress predict small.model test.svm --scores -o scores.txt
   zcat big.svm.gz | svmpress predict small.model - -o labels.txt
 """
@@ -26,39 +41,55 @@ def add(commands: Any) -> None:
         commands,
         "predict",
         run,
-        usage="MODEL DATA [-o FILE] [options]",
-        help="Predict the rows of a data file: one label a line, as svm-predict writes them.",
+        usage="MODEL DATA [DATA ...] [-o FILE] [options]",
+        help="Predict the rows of data files: lines as svm-predict writes them, or a table.",
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
-    p.add_argument("data", metavar="DATA", help="data file, with or without labels; - is standard input")
+    p.add_argument(
+        "data",
+        metavar="DATA",
+        nargs="+",
+        help="data file, with or without labels; a folder of them; a pattern in quotes; - is standard input",
+    )
     p.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output, as is -)")
-    p.add_argument("--scores", action="store_true", help="write decision values instead of labels")
+    what = p.add_mutually_exclusive_group()
+    what.add_argument("--scores", action="store_true", help="write decision values instead of labels")
+    what.add_argument(
+        "--proba",
+        action="store_true",
+        help="write the likeliest class and the probability of each, where the model has probabilities",
+    )
+    add_model_arguments(p)
     add_data_arguments(p, split="test")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Predict, write, and say how fast."""
-    from svmpress import formats
+    from svmpress import data
     from svmpress.data import streaming
     from svmpress.errors import InputError
 
     to_stdout = args.output in (None, "-")
     if args.json and to_stdout:
         raise InputError("--json describes the run on standard output, so the labels need a file: give -o FILE")
+    files = data.data_files(args.data)
     if not to_stdout:
-        refuse_same_file(args.output, args.model, args.data)
-    model = formats.load(args.model)
-    options = streaming.read_options(model, **({"labels": None} | data_choices(args)))
+        refuse_same_file(args.output, args.model, *files)
+    model = load_model(args, args.model)
+    options = streaming.read_options(model, **({"labels": None, "keep_text": True} | data_choices(args)))
+    question: streaming.Question = "scores" if args.scores else "probabilities" if args.proba else "labels"
     rows, busy, start = 0, 0.0, time.perf_counter()
-    with output(args.output) as file, bars(args) as progress:
-        for part in streaming.predict_file(model, args.data, options, scores=args.scores, progress=progress):
-            file.write(streaming.as_lines(part.values).encode())
-            rows, busy = rows + len(part.values), busy + part.seconds
+    with output(args.output) as file, bars(args) as progress, _writer(args, file, model) as writer:
+        for name in files:
+            for part in streaming.predict_file(model, name, options, question=question, progress=progress):
+                writer.write(_columns(args, model, part, name if len(files) > 1 else None))
+                rows, busy = rows + len(part.values), busy + part.seconds
         file.flush()
     took = time.perf_counter() - start
     facts = {
         "output": args.output,
+        "files": len(files),
         "rows": rows,
         "seconds": took,
         "seconds_predicting": busy,
@@ -66,3 +97,68 @@ def run(args: argparse.Namespace) -> Report:
     }
     text = f"{rows:,} rows in {took:.2f} s, {rows / took:,.0f} rows/s ({busy:.2f} s of it predicting)"
     return Report(facts, text, to_stderr=to_stdout)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Lines and tables
+# ---------------------------------------------------------------------------------------------------------
+
+_ANSWERS = "prediction", "score", "probability"
+
+
+class _Lines:
+    """One answer a line; probabilities as svm-predict writes them, after a line with the classes."""
+
+    def __init__(self, file: IO[bytes], head: str) -> None:
+        self._file, self._head = file, head
+
+    def write(self, columns: Mapping[str, Any]) -> None:
+        from svmpress.data import streaming
+
+        texts = [streaming.as_lines(a) for name, a in columns.items() if name.startswith(_ANSWERS)]
+        if len(texts) > 1:
+            texts = [f"{' '.join(parts)}\n" for parts in zip(*(text.splitlines() for text in texts), strict=True)]
+        self._file.write((self._head + "".join(texts)).encode())
+        self._head = ""
+
+
+@contextmanager
+def _writer(args: argparse.Namespace, file: Any, model: KernelModel) -> Iterator[TableWriter]:
+    from svmpress import data
+
+    form = data.table_format(args.output)
+    if form is not None:
+        with data.table_writer(file, form) as writer:
+            yield writer
+    else:
+        classes = [] if model.classes_ is None else [data.label_text(c) for c in model.classes_.tolist()]
+        yield _Lines(file, f"labels {' '.join(classes)}\n" if args.proba else "")
+
+
+def _columns(
+    args: argparse.Namespace, model: KernelModel, part: streaming.Answered, name: str | None
+) -> dict[str, Any]:
+    """Return what is written of a block, by column."""
+    from svmpress.errors import InputError
+
+    found: dict[str, Any] = {} if name is None else {"file": np.full(len(part.values), name, dtype=object)}
+    found |= part.block.carried
+    own = _answers(args, model, part.values)
+    taken = sorted(set(found) & set(own))
+    if taken:
+        raise InputError(f"the data has a column {taken[0]!r}, the name of an answer: rename it")
+    return found | own
+
+
+def _answers(args: argparse.Namespace, model: KernelModel, values: Any) -> dict[str, Any]:
+    from svmpress.data import label_text
+
+    classes = None if model.classes_ is None else [label_text(c) for c in model.classes_.tolist()]
+    if args.proba and model.classes_ is not None and classes is not None:
+        own = {"prediction": model.classes_[np.argmax(values, axis=1)]}
+        return own | {f"probability_{c}": values[:, k] for k, c in enumerate(classes)}
+    kind = "score" if args.scores else "prediction"
+    if values.ndim == 1:
+        return {kind: values}
+    names = classes if args.scores and classes is not None and len(classes) == values.shape[1] else None
+    return {f"{kind}_{names[k] if names else k + 1}": values[:, k] for k in range(values.shape[1])}

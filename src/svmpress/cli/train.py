@@ -18,6 +18,7 @@ from svmpress.cli.common import (
     svm_choices,
     table,
 )
+from svmpress.cli.models import refuse_foreign_ranges
 
 _EPILOG = """\
 C and gamma that are not given are chosen on held-out rows, on a coarse grid and then on a finer one.
@@ -62,6 +63,7 @@ def run(args: argparse.Namespace) -> Report:
     from svmpress.training import train
 
     form = destination(args.output, args.format, args.data)
+    refuse_foreign_ranges(args.output, form, scaled=args.scale != "none")
     with bars(args) as progress:
         options = data.ReadOptions(labels=None if args.task == "outlier" else True, default_split="train")
         rows = data.read(args.data, options, progress=progress, **data_choices(args))

@@ -43,7 +43,7 @@ from svmpress.methods import (
     Progress,
     exact_expansion,
 )
-from svmpress.model import KernelModel
+from svmpress.model import KernelModel, doubt_of_scale
 from svmpress.numerics import Backend, Rows, arrays, ordered_columns, seed_of
 from svmpress.wrapping import unwrapped
 
@@ -159,6 +159,7 @@ def compress(
         progress=progress or (lambda stage, done, total: None),
         deadline=_deadline(max_seconds, start),
     )
+    doubt = None if problem.rows is None else doubt_of_scale(source, problem.rows)
     problem, unused = heeded(problem)
     if method == "auto" and _may_be_exact(source.kernel):
         way = Exact(way)
@@ -166,7 +167,7 @@ def compress(
         result = _within_drop(problem, way, budget)
     else:
         result = _to_size(problem, way, budget, budget.size(source))
-    return _reported(_judged(result, problem, unused), start)
+    return _reported(_judged(result, problem, (*unused, *([doubt] if doubt else []))), start)
 
 
 def _reported(result: Compression, start: float) -> Compression:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from svmpress.data import delimited, npz, parquet, svmlight
+from svmpress.data.files import data_files
 from svmpress.data.source import (
     FORMATS,
     Block,
@@ -33,6 +34,7 @@ from svmpress.data.source import (
     settle_labels,
     text_format,
 )
+from svmpress.data.tables import TableWriter, table_format, table_writer
 from svmpress.errors import InputError
 from svmpress.numerics import Rows, arrays
 
@@ -42,6 +44,8 @@ __all__ = [
     "DataFormat",
     "Dataset",
     "ReadOptions",
+    "TableWriter",
+    "data_files",
     "label_text",
     "labels_like",
     "narrow_indices",
@@ -49,6 +53,8 @@ __all__ = [
     "settle_labels",
     "stream",
     "streaming",
+    "table_format",
+    "table_writer",
 ]
 
 DENSE_FROM = 0.25

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from svmpress.data.columns import refuse_named_columns
 from svmpress.data.source import Block, ReadOptions, first_bad, narrow_indices, open_binary
 from svmpress.errors import FormatError
 from svmpress.numerics import Rows, arrays
@@ -72,6 +73,7 @@ class _Member:
 def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block]:
     """Yield the rows of an archive in blocks of about ``options.block_bytes``."""
     where = str(path)
+    refuse_named_columns(options, where)
     try:
         with open_binary(path) as raw, zipfile.ZipFile(raw) as archive:
             yield from _stream(archive, where, options)

@@ -1,7 +1,7 @@
 """Parquet tables, by record batches; needs ``pyarrow``, the extra ``parquet``.
 
-Every column but the label is a feature: numbers or booleans, no nulls. The label may be text. For a model whose
-features have names, those columns are taken, in its order.
+Every column but the label is a feature: numbers or booleans, no nulls. The label may be text. Where columns are named,
+:mod:`svmpress.data.columns` says which is what.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.data.source import Block, ReadOptions, column_name, find_columns, first_bad, open_binary
+from svmpress.data.columns import sort_columns
+from svmpress.data.source import Block, ReadOptions, column_name, first_bad, open_binary
 from svmpress.errors import FormatError, MissingExtraError
 
 
@@ -37,31 +38,52 @@ def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
     names = [str(name) for name in schema.names]
     if not names:
         raise FormatError(f"{where} has no columns")
-    features, label = find_columns(names, len(names), options, where)
-    for position, column in enumerate(schema):
-        if position in features:
-            _check_type(column.type, f"{where}, {column_name(names, position)}")
+    text = [position for position, column in enumerate(schema) if options.keep_text and not _is_numeric(column.type)]
+    table = sort_columns(names, len(names), text, options, where)
+    features, label = table.features, table.label
+    for position in features:
+        _check_type(schema.field(position).type, f"{where}, {column_name(names, position)}")
+    used = sorted({*features, *table.carried.values(), *([] if label is None else [label])})
+    some: list[str] | None = [names[position] for position in used]
+    if len(set(names)) != len(names) or len(used) == len(names):
+        used, some = list(range(len(names))), None
+    at = {position: place for place, position in enumerate(used)}
     n, row = int(file.metadata.num_rows), 0
-    for batch in file.iter_batches(batch_size=max(1, options.block_bytes // (8 * len(names)))):
+    size = max(1, options.block_bytes // (8 * len(names)))
+    for batch in file.iter_batches(batch_size=size, columns=some):
         X = np.empty((batch.num_rows, len(features)))
         for j, position in enumerate(features):
-            X[:, j] = _numbers(batch.column(position), f"{where}, {column_name(names, position)}", row)
+            X[:, j] = _numbers(batch.column(at[position]), f"{where}, {column_name(names, position)}", row)
         bad = first_bad(X)
         if bad is not None:
             place, j, what = bad
             raise FormatError(f"{where}, {column_name(names, features[j])}: the value of row {row + place} is {what}")
-        y = None if label is None else _labels(batch.column(label), where, row)
-        yield Block(X, y, row, (row + batch.num_rows) / n)
+        y = None if label is None else _labels(batch.column(at[label]), where, row)
+        carried = {name: _as_is(batch.column(at[position])) for name, position in table.carried.items()}
+        yield Block(X, y, row, (row + batch.num_rows) / n, carried=carried)
         row += batch.num_rows
     if row == 0:
         raise FormatError(f"{where} has no rows")
 
 
-def _check_type(kind: Any, where: str) -> None:
+def _is_numeric(kind: Any) -> bool:
     from pyarrow import types
 
     numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    if not any(test(kind) for test in numeric):
+    return any(test(kind) for test in numeric)
+
+
+def _as_is(column: Any) -> NDArray[Any]:
+    """Return a column that no one computes with, missing values and all."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _check_type(kind: Any, where: str) -> None:
+    if not _is_numeric(kind):
         raise FormatError(f"{where}: the type is {kind}; features must be numbers")
 
 

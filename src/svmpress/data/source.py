@@ -14,8 +14,8 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from svmpress.errors import FormatError, InputError
-from svmpress.numerics import Rows, arrays, check_names
+from svmpress.numerics import Rows, arrays
 
 DataFormat = Literal["svmlight", "csv", "npz", "parquet"]
 
@@ -50,7 +50,7 @@ _OPENERS: tuple[tuple[bytes, Any], ...] = (
     (b"BZh", bz2.open),
     (b"\xfd7zXZ\x00", lzma.open),
 )
-_MODEL_STARTS = (b"svm_type ", b"kernel_type ", b"solver_type ")
+_MODEL_STARTS = (b"svm_type ", b"kernel_type ", b"solver_type ", b"SVM-light Version")
 _PEEK = 1 << 16
 
 
@@ -80,6 +80,12 @@ class ReadOptions:
     feature_names : tuple of str, optional
         Names of the model's features: columns of a table with names are matched by name, in this order, and others
         than these and the label are left out.
+    columns : tuple of str, optional
+        The feature columns of a table by name, in the order of the model, whatever the model calls them.
+    keep : tuple of str
+        Columns of a table that are no features and go with the rows, such as an id.
+    keep_text : bool
+        Whether columns without a number go with the rows, too; else they are an error.
     block_bytes : int
         About how much of the file makes one block.
     """
@@ -93,6 +99,9 @@ class ReadOptions:
     zero_based: bool = False
     n_features: int | None = None
     feature_names: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    keep: tuple[str, ...] = ()
+    keep_text: bool = False
     block_bytes: int = 4 * 2**20
 
 
@@ -111,6 +120,8 @@ class Block:
         How much of the file has been read, from 0 to 1, if that is known.
     elastic : bool
         Whether d is only the largest feature index of this block, as in svmlight text: columns of zeros may be missing.
+    carried : mapping of str to (k,) arrays
+        Columns of a table that are neither features nor the label.
     """
 
     X: Rows
@@ -118,6 +129,7 @@ class Block:
     first_row: int
     fraction: float | None = None
     elastic: bool = False
+    carried: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -200,11 +212,9 @@ def detect_format(path: str | os.PathLike[str]) -> DataFormat | None:
 
     None for a pipe, which can be read only once: its text says which, see :func:`text_format`.
     """
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
-        suffixes.pop()
-    if suffixes and suffixes[-1] in _SUFFIXES:
-        return _SUFFIXES[suffixes[-1]]
+    suffix = _suffix(path)
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
     if str(path) == "-" or not Path(path).is_file():
         return None
     with open_binary(path) as f:
@@ -215,6 +225,19 @@ def detect_format(path: str | os.PathLike[str]) -> DataFormat | None:
         return "parquet"
     with open_text(path) as text:
         return text_format(text.head())
+
+
+def has_data_suffix(path: str | os.PathLike[str]) -> bool:
+    """Return whether the name of a file says that it holds rows."""
+    return _suffix(path) in _SUFFIXES
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a file in lower case, that of its content if it is compressed."""
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    while suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
 
 
 def text_format(head: bytes) -> DataFormat:
@@ -261,36 +284,6 @@ def find_label(names: list[str] | None, n_columns: int, options: ReadOptions, wh
     if n_columns < 2:
         raise FormatError(f"{where} has a single column; a table needs features and a label")
     return n_columns - 1
-
-
-def find_columns(
-    names: list[str] | None, n_columns: int, options: ReadOptions, where: str
-) -> tuple[list[int], int | None]:
-    """Return the positions of the features of a table, and of the label column if it has one.
-
-    Features are all columns but the label, unless the table and the model have names: then those of the model, in its
-    order. The label is found by :func:`find_label`; beside features with names it is a column with the name of one, or
-    the only other column.
-    """
-    if names is None or options.feature_names is None:
-        label = find_label(names, n_columns, options, where)
-        return [position for position in range(n_columns) if position != label], label
-    check_names(names, options.feature_names, where)
-    features = [names.index(name) for name in options.feature_names]
-    if options.labels is False:
-        return features, None
-    if options.label is not None:
-        label = _named_label(names, n_columns, options.label, where)
-        if label in features:
-            raise FormatError(f"{where}: {column_name(names, label)} is a feature of the model, so it is not the label")
-        return features, label
-    others = [position for position in range(n_columns) if position not in features]
-    usual = [position for position in others if names[position].strip().lower() in LABEL_NAMES]
-    found = (usual or others)[:1] if usual or len(others) == 1 else []
-    if options.labels and not found:
-        which = ", ".join(repr(names[position]) for position in others[:12]) or "none is left"
-        raise FormatError(f"{where}: it is not clear which column beside the features is the label ({which}): name it")
-    return features, found[0] if found else None
 
 
 def _named_label(names: list[str] | None, n_columns: int, label: str | int, where: str) -> int:

@@ -3,27 +3,34 @@
 Rows come in blocks (:mod:`svmpress.data`), are fitted to the columns of the model, and are answered block by block.
 svmlight text does not say how many features there are, so its rows may be narrower than the model, and the missing
 columns are zeros. They may also be wider: for a model from a LibSVM file that means features that are zero in every
-vector (or that ``svm-scale`` ignores); for any other model it is an error.
+vector (or that ``svm-scale`` ignores), and so for one of SVM-light; for any other model it is an error.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress import data
 from svmpress.decoders import Floats
-from svmpress.errors import InputError
-from svmpress.model import KernelModel
+from svmpress.errors import InputError, SvmpressWarning
+from svmpress.model import KernelModel, doubt_of_scale
 from svmpress.numerics import Rows, arrays
 
 Progress = Callable[[str, int, int], None]
+
+_SPARSE_FORMATS = ("libsvm", "svmlight")
+"""Model files that name no feature which is 0 in every vector."""
+
+_LOOKED_AT = 2000
+"""Rows of a file that are compared with the model's vectors."""
 
 _DENSE_BYTES = 64 * 2**20
 """Sparse rows that a scaler makes dense are taken this much at a time."""
@@ -49,7 +56,7 @@ def fit_columns(model: KernelModel, X: Rows, *, elastic: bool = False) -> tuple[
     d, wanted = X.shape[1], model.n_features
     if elastic and d < wanted:
         return model, arrays.widen(X, wanted)
-    if elastic and d > wanted and model.provenance.get("format") == "libsvm":
+    if elastic and d > wanted and model.provenance.get("format") in _SPARSE_FORMATS:
         return (model.widened(d), X) if model.scaling is None else (model, X[:, :wanted])
     if d != wanted:
         raise InputError(f"the data has {d} features, but the model has {wanted}")
@@ -62,18 +69,32 @@ def prepared(model: KernelModel, X: Rows) -> Rows:
     return arrays.dense(X) if shifts else X
 
 
-def answers(model: KernelModel, X: Rows, *, scores: bool = False) -> NDArray[Any]:
+Question = Literal["labels", "scores", "probabilities"]
+"""What a model is asked about rows: ``predict``, ``decision_function`` or ``predict_proba``."""
+
+
+def answers(model: KernelModel, X: Rows, question: Question = "labels") -> NDArray[Any]:
     """Return what the model says about rows with its number of features; memory stays bounded.
 
     Parameters
     ----------
-    scores : bool
-        Whether to return ``decision_function`` instead of ``predict``.
+    question : "labels", "scores" or "probabilities"
+        What to return: what ``predict``, ``decision_function`` or ``predict_proba`` says.
     """
-    ask = model.decision_function if scores else model.predict
+    ask = {"labels": model.predict, "scores": model.decision_function}.get(question) or _probabilities(model)
     per_row = 8 * model.n_features if arrays.is_csr(X) else 1
     parts = [ask(prepared(model, X[rows])) for rows in arrays.blocks(X.shape[0], per_row, _DENSE_BYTES)]
     return np.concatenate(parts) if len(parts) != 1 else parts[0]
+
+
+def _probabilities(model: KernelModel) -> Callable[[Rows], Floats]:
+    """Return what gives the probabilities of a model's classes at rows."""
+    if not model.has_probability:
+        raise InputError(
+            "the model has no probabilities of classes: its source was trained without (LibSVM: -b 1, scikit-learn: "
+            "probability=True or a CalibratedClassifierCV)"
+        )
+    return model.predict_proba
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +127,7 @@ def predict_file(
     path: str,
     options: data.ReadOptions | None = None,
     *,
-    scores: bool = False,
+    question: Question = "labels",
     stage: str = "predicting",
     progress: Progress | None = None,
 ) -> Iterator[Answered]:
@@ -115,13 +136,22 @@ def predict_file(
         for block in blocks:
             model, X = fit_columns(model, block.X, elastic=block.elastic)
             if block.first_row == 0:
+                _doubt(model, X)
                 answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             start = time.perf_counter()
-            values = answers(model, X, scores=scores)
+            values = answers(model, X, question)
             yield Answered(values, block, model, X, time.perf_counter() - start)
             if progress is not None:
                 done = block.first_row + X.shape[0]
                 progress(stage, done, round(done / block.fraction) if block.fraction else 0)
+
+
+def _doubt(model: KernelModel, X: Rows) -> None:
+    """Warn of rows that are not scaled as the model's vectors are."""
+    some = prepared(model, X[: min(X.shape[0], _LOOKED_AT)])
+    doubt = doubt_of_scale(model, some if model.scaling is None else model.scaling(some))
+    if doubt is not None:
+        warnings.warn(doubt, SvmpressWarning, stacklevel=2)
 
 
 def as_lines(values: NDArray[Any]) -> str:

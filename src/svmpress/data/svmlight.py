@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from svmpress.data.columns import refuse_named_columns
 from svmpress.data.source import Block, ReadOptions, TextFile, narrow_indices
 from svmpress.errors import FormatError
 from svmpress.numerics import Rows, arrays
@@ -24,6 +25,7 @@ _MAX_INDEX = 2**31 - 1
 
 def stream(file: TextFile, options: ReadOptions) -> Iterator[Block]:
     """Yield the rows of an open file in blocks of about ``options.block_bytes`` of text."""
+    refuse_named_columns(options, file.name)
     labelled = options.labels is not False
     if options.labels is None:  # a first field index:value means that no line has a label
         labelled = not _starts_with_feature(file.head())

@@ -17,8 +17,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from svmpress.decoders import PairVote
 from svmpress.errors import FormatError, InputError, MissingExtraError
-from svmpress.formats import libsvm, native, onnx_write
+from svmpress.formats import libsvm, native, onnx_read, onnx_write, opencv, pmml, skops_files, svmlight, vmaf
+from svmpress.formats.one_way import read_only
+from svmpress.formats.ranges import beside
+from svmpress.formats.scales import companions
 from svmpress.model import KernelExpansion, KernelModel
 from svmpress.storage import PathLike
 
@@ -26,7 +30,9 @@ __all__ = [
     "FORMATS",
     "Format",
     "as_model",
+    "beside",
     "can_convert",
+    "companions",
     "format_of",
     "from_estimator",
     "libsvm",
@@ -43,39 +49,65 @@ class Format(NamedTuple):
     """A file format: its functions, and the suffixes of its files.
 
     ``write`` and ``obstacles`` take the ``options`` that the format has, by name; to write, it may need the package
-    that an ``extra`` of the same name brings.
+    that an ``extra`` of the same name brings. ``recognises`` tells whether the first bytes of a file are those of this
+    format, where more than the suffix tells; ``read`` may take ``ranges``, a file of ``svm-scale``.
     """
 
-    read: Callable[[Path], KernelModel]
+    read: Callable[..., KernelModel]
     write: Callable[..., None]
     obstacles: Callable[..., list[str]]
     suffixes: tuple[str, ...]
     options: tuple[str, ...] = ()
     extra: str | None = None
+    recognises: Callable[[bytes], bool] | None = None
+    takes_ranges: bool = False
 
 
 FORMATS: dict[str, Format] = {
     "native": Format(native.read, native.write, native.obstacles, (".svmpress",)),
-    "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm")),
-    "onnx": Format(
-        onnx_write.read, onnx_write.write, onnx_write.obstacles, (".onnx",), options=("opset", "dtype"), extra="onnx"
+    "libsvm": Format(libsvm.read, libsvm.write, libsvm.obstacles, (".model", ".libsvm"), takes_ranges=True),
+    "opencv": Format(
+        opencv.read, opencv.write, opencv.obstacles, (".xml", ".yml", ".yaml"), recognises=opencv.recognises
     ),
+    "vmaf": Format(vmaf.read, vmaf.write, vmaf.obstacles, (".json",), recognises=vmaf.recognises),
+    "svmlight": Format(
+        svmlight.read,
+        svmlight.write,
+        svmlight.obstacles,
+        (".svmlight",),
+        recognises=svmlight.recognises,
+        takes_ranges=True,
+    ),
+    "skops": Format(skops_files.read, skops_files.write, skops_files.obstacles, (".skops",)),
+    "onnx": Format(
+        onnx_read.read, onnx_write.write, onnx_write.obstacles, (".onnx",), options=("opset", "dtype"), extra="onnx"
+    ),
+    "pmml": Format(pmml.read, *read_only("PMML"), (".pmml",), recognises=pmml.recognises),
 }
 """Every file format by name."""
 
-_PLANNED = {".c": "C", ".h": "C", ".skops": "skops"}
+_PLANNED = {".c": "C", ".h": "C"}
+_HEAD = 4096
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib")
 _PICKLE_HEADS = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 
 
-def load(path: PathLike, format: str | None = None) -> KernelModel:
+def load(
+    path: PathLike, format: str | None = None, *, ranges: PathLike | None = None, trust_pickle: bool = False
+) -> KernelModel:
     """Read a model file.
 
     Parameters
     ----------
     path : path
-    format : "native" or "libsvm", optional
-        By default the suffix says it (``.svmpress``; ``.model``, ``.libsvm``), and for other suffixes the contents.
+    format : str, optional
+        One of :data:`FORMATS`. By default what the first bytes say, where they do, else the suffix.
+    ranges : path, optional
+        The range file of ``svm-scale`` that belongs to a LibSVM model; "none": apply none. By default the one beside
+        the model is found by its name: ``x.model.range``, then ``x.range`` for ``x.model``.
+    trust_pickle : bool
+        Whether to read a pickle or joblib file of a fitted estimator. Reading one runs whatever code is in it, with
+        your rights: only for files that you or people you trust have written.
 
     Raises
     ------
@@ -96,15 +128,36 @@ def load(path: PathLike, format: str | None = None) -> KernelModel:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            head = file.read(256)
+            head = file.read(_HEAD)
         if path.suffix.lower() in _PICKLE_SUFFIXES or head.startswith(_PICKLE_HEADS):
+            if trust_pickle:
+                return _unpickled(path)
             raise FormatError(
-                f"{path} is a pickle, and svmpress does not read pickles: load it yourself and pass the estimator"
+                f"{path} is a pickle, and svmpress does not read pickles: load it yourself and pass the estimator, "
+                "or say that you trust it (--trust-pickle, trust_pickle=True): reading one runs the code in it"
             )
-        name = format or _by_suffix(path) or _by_contents(path, head)
-        return _format(name).read(path)
+        name = format or _by_signature(head) or _by_suffix(path) or _by_contents(path, head)
+        form = _format(name)
+        if ranges is None:
+            return form.read(path)
+        if not form.takes_ranges:
+            raise InputError(f"{path} is of {name}: a range file of svm-scale is for models of LibSVM and SVM-light")
+        return form.read(path, "none" if os.fspath(ranges) == "none" else Path(ranges))
     except OSError as e:
-        raise InputError(f"cannot read {path}: {e.strerror or e}") from e
+        raise InputError(f"cannot read {e.filename or path}: {e.strerror or e}") from e
+
+
+def _unpickled(path: Path) -> KernelModel:
+    """Return the model of a pickled estimator, after whatever code the file holds has run."""
+    import joblib  # comes with scikit-learn, and reads plain pickles too
+
+    try:
+        estimator = joblib.load(path)
+    except OSError:
+        raise
+    except Exception as e:  # a pickle can raise anything
+        raise FormatError(f"{path} could not be unpickled: {type(e).__name__}: {e}") from e
+    return as_model(estimator) if not isinstance(estimator, (str, os.PathLike)) else from_estimator(estimator)
 
 
 def save(model: Any, path: PathLike, format: str | None = None, **options: Any) -> None:
@@ -114,10 +167,12 @@ def save(model: Any, path: PathLike, format: str | None = None, **options: Any) 
     ----------
     model : KernelModel, or what :func:`as_model` makes one of
     path : path
-    format : "native", "libsvm" or "onnx", optional
-        By default the suffix says it: ``.svmpress`` keeps everything of a model; ``.model`` and ``.libsvm`` are read
-        by LibSVM's programs; ``.onnx`` is a graph for onnxruntime and the like, which is not read back. See
-        :func:`obstacles` for what a format cannot hold and :func:`save_cost` for what it costs.
+    format : str, optional
+        One of :data:`FORMATS`. By default the suffix says it: ``.svmpress`` keeps everything of a model; ``.model``
+        and ``.libsvm`` are read by LibSVM's programs, ``.xml`` and ``.yml`` by OpenCV, ``.svmlight`` by SVM-light's,
+        ``.skops`` by skops, ``.json`` is VMAF's, and ``.onnx`` is a graph for onnxruntime and the like, which is not
+        read back (those of converters of scikit-learn are). See :func:`obstacles` for what a format cannot hold and
+        :func:`save_cost` for what it costs.
     **options
         Of an ONNX file: ``opset``, 13 to 17 (default: 13), and ``dtype``, "float32" (default) or "float64".
 
@@ -261,10 +316,12 @@ def save_cost(model: KernelModel, format: str) -> int:
     """Return how many vectors a model has once saved: more than now where a format needs copies.
 
     A vector of a LibSVM file serves only the pairs of one class. A one-vs-one model whose machines share their
-    vectors, and a one-vs-rest model, need several copies of each.
+    vectors, and a one-vs-rest model, need several copies of each. So does a one-vs-one model in a skops file, which
+    holds an SVC.
     """
     _format(format)
-    return libsvm.cost(model) if format == "libsvm" else model.n_vectors
+    by_class = format == "libsvm" or (format == "skops" and isinstance(model.decoder, PairVote))
+    return libsvm.cost(model) if by_class else model.n_vectors
 
 
 def as_model(source: Any) -> KernelModel:
@@ -295,6 +352,10 @@ def _by_suffix(path: Path) -> str | None:
     if suffix in _PLANNED:
         raise FormatError(f"{path}: {_PLANNED[suffix]} files are not supported yet; use {_known_suffixes()}")
     return next((name for name, f in FORMATS.items() if suffix in f.suffixes), None)
+
+
+def _by_signature(head: bytes) -> str | None:
+    return next((name for name, f in FORMATS.items() if f.recognises is not None and f.recognises(head)), None)
 
 
 def _by_contents(path: Path, head: bytes) -> str:

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from svmpress.decoders import Argmax, Decoder, Floats, Identity, PairVote, Sign, class_pairs, pair_mask
 from svmpress.errors import InputError
-from svmpress.formats.layout import unpack
+from svmpress.formats.layout import check_size, unpack
 from svmpress.kernels import KERNELS, Kernel, kernel_by_name
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 from svmpress.numerics import Rows, is_csr
@@ -119,6 +119,7 @@ def _from_svc(svc: Any) -> KernelModel:
         coef, mask = _dense(svc.dual_coef_).T, None
     else:
         decoder = PairVote(svc.classes_, svc.decision_function_shape, bool(svc.break_ties))
+        check_size("the SVC", len(svc.support_), svc.classes_.size * (svc.classes_.size - 1) // 2)
         coef, mask = unpack(_dense(svc.dual_coef_), svc.n_support_)
     expansion = KernelExpansion(kernel, svc.support_vectors_, coef, svc.intercept_, mask)
     fitted = {"probA": svc._probA, "probB": svc._probB}

@@ -20,8 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Argmax, Floats, Sign, class_pairs, pair_mask
-from svmpress.errors import InputError
+from svmpress.errors import FormatError, InputError
 from svmpress.model import KernelModel
+
+_MAX_COEF = 2**28
+"""Entries of the coefficient matrix (l, M), which can be K/2 times larger than in a file."""
 
 _SEARCH_LIMIT = 2000
 """Steps of the search for a smallest cover; beyond them the best cover found so far is taken."""
@@ -47,6 +50,14 @@ class Packed:
     counts: NDArray[np.intp]
     coef: Floats
     intercept: Floats
+
+
+def check_size(where: object, n_vectors: int, n_columns: int, what: str = "machines") -> None:
+    """Raise a FormatError if a file makes a larger table than can be held: it may grow faster than the file."""
+    if n_vectors * n_columns > _MAX_COEF:
+        raise FormatError(
+            f"{where}: {n_vectors} vectors and {n_columns} {what} make more numbers than svmpress can hold"
+        )
 
 
 def unpack(sv_coef: Floats, counts: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:
@@ -77,7 +88,7 @@ def pack(model: KernelModel) -> Packed:
     InputError
         When the model is not a classifier.
     """
-    coef, intercept, mask = _pairwise(model)
+    coef, intercept, mask = pairwise(model)
     n_classes = _n_classes(model)
     if n_classes == 2:
         return _pack_binary(coef, intercept)
@@ -111,7 +122,7 @@ def _n_classes(model: KernelModel) -> int:
     return int(classes.size)
 
 
-def _pairwise(model: KernelModel) -> tuple[Floats, Floats, NDArray[np.bool_] | None]:
+def pairwise(model: KernelModel) -> tuple[Floats, Floats, NDArray[np.bool_] | None]:
     """Return coefficients, intercepts and mask of the machines (i, j) with positive values for class i."""
     f = model.expansion
     match model.decoder:

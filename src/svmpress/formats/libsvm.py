@@ -12,7 +12,8 @@ What a file keeps of a model, and how:
 - Answers are those of ``svm-predict``: votes, the first class of equal votes. One-vs-rest becomes pairwise
   differences. Vectors that serve several classes are copied; :func:`cost` says beforehand how many there will be.
 - An input scaling has no place in the format. It goes to a range file of ``svm-scale`` beside the model
-  (``big.model.range``), is applied when that file is there at reading, and the two are replaced together.
+  (``big.model.range``), and the two are replaced together. At reading that file is applied, or the one that LibSVM's
+  own ``easy.py`` leaves (``big.range``), or the scales of R's ``write.svm``: see :mod:`~svmpress.formats.scales`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from svmpress.decoders import Decoder, Floats, Identity, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError
 from svmpress.formats.layout import Packed, pack, unpack
 from svmpress.formats.libsvm_text import KERNELS, PROBABILITY, TASKS, Parsed, parse
-from svmpress.formats.ranges import beside, is_expressible, range_lines, read_range
+from svmpress.formats.ranges import beside, is_expressible, range_lines
+from svmpress.formats.scales import Ranges, companions, in_units_of_target, scaling_of
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 from svmpress.numerics import Rows, is_csr, take
 from svmpress.storage import replacing
@@ -46,8 +48,10 @@ _SPARSE_BELOW = 0.3
 # ---------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> KernelModel:
+def read(path: Path, ranges: Ranges = None) -> KernelModel:
     """Return the model of a LibSVM or ThunderSVM file, scaled by the range file beside it if there is one.
+
+    ``ranges`` names the range file instead, or says that none shall be applied ("none").
 
     The order of the classes is the file's ``label``, machines vote as in LibSVM, and ``decision_function`` returns
     the machines' values. Vectors are CSR when less than 30 % of their features differ from zero.
@@ -57,18 +61,17 @@ def read(path: Path) -> KernelModel:
     FormatError
         Which line is wrong, and why.
     """
-    parsed = parse(path)
-    ranges = beside(path)
-    scaling = None
-    if ranges.is_file():
-        scaling = read_range(ranges, parsed.vectors.shape[1], parsed.first_index)
+    with path.open("rb") as file:
+        parsed = parse(path, file)
+    scaling = scaling_of(path, ranges, parsed.vectors.shape[1], parsed.first_index)
     try:
-        return _model(parsed, scaling)
+        return in_units_of_target(path, ranges, model_of(parsed, scaling))
     except InputError as e:
         raise FormatError(f"{path}: {e}") from e
 
 
-def _model(parsed: Parsed, scaling: Scaling | None) -> KernelModel:
+def model_of(parsed: Parsed, scaling: Scaling | None) -> KernelModel:
+    """Return the model that a file's text describes, with a scaling of its input."""
     header = parsed.header
     svm_type, kind = header["svm_type"][0], KERNELS[header["kernel_type"][0]]
     decoder, coef, intercept, mask = _machines(parsed)
@@ -187,23 +190,32 @@ def write(model: KernelModel, path: Path) -> None:
     """
     ranges = beside(path)
     stale = model.scaling is None and ranges.exists()
-    if stale and not path.exists():
+    foreign = [] if model.scaling is not None else companions(path)
+    foreign = [file for file in foreign if file != ranges or not path.exists()]
+    if foreign:
         raise FormatError(
-            f"{ranges} is there and would be applied to the model when it is read, but the model has no scaling: "
+            f"{foreign[0]} is there and would be applied to the model when it is read, but the model has no scaling: "
             "remove that file or choose another name"
         )
-    first_index = 0 if model.provenance.get("first_index") == 0 else 1
-    packed = _packed(model)
-    scales = [] if model.scaling is None else range_lines(model.scaling, first_index)
+    scales = [] if model.scaling is None else range_lines(model.scaling, _first_index(model))
     with replacing(path, *([ranges] if scales else [])) as files:
-        for text in _header_lines(model, packed):
-            files[0].write(text.encode("ascii") + b"\n")
-        for text in _vector_lines(model, packed, first_index):
+        for text in lines(model):
             files[0].write(text.encode("ascii") + b"\n")
         for text in scales:
             files[1].write(text.encode("ascii") + b"\n")
     if stale:
         ranges.unlink(missing_ok=True)
+
+
+def lines(model: KernelModel) -> Iterator[str]:
+    """Yield the lines of the file of a model without :func:`obstacles`; its scaling is not among them."""
+    packed = _packed(model)
+    yield from _header_lines(model, packed)
+    yield from _vector_lines(model, packed, _first_index(model))
+
+
+def _first_index(model: KernelModel) -> int:
+    return 0 if model.provenance.get("first_index") == 0 else 1
 
 
 def _packed(model: KernelModel) -> Packed:

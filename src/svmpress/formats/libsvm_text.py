@@ -92,21 +92,20 @@ class _Lines:
         raise FormatError(f"{self.path}, line {self.number if number is None else number}: {message}")
 
 
-def parse(path: Path) -> Parsed:
-    """Return the contents of a model file.
+def parse(path: Path, file: BinaryIO) -> Parsed:
+    """Return the contents of an open model file; messages call it ``path``.
 
     Raises
     ------
     FormatError
         Which line is wrong, and why.
     """
-    with path.open("rb") as file:
-        _refuse_other_files(path, file)
-        lines = _Lines(path, file)
-        header = _header(lines)
-        start = lines.number + 1
-        n_coef, total = header["nr_class"][0] - 1, header["total_sv"][0]
-        return _assemble(lines, header, start, *_vectors(lines, n_coef, total))
+    _refuse_other_files(path, file)
+    lines = _Lines(path, file)
+    header = _header(lines)
+    start = lines.number + 1
+    n_coef, total = header["nr_class"][0] - 1, header["total_sv"][0]
+    return _assemble(lines, header, start, *_vectors(lines, n_coef, total))
 
 
 def _refuse_other_files(path: Path, file: BinaryIO) -> None:

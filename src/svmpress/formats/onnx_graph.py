@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 ROWS = "rows"
 """The name of the input, (n, d)."""
 
+PRODUCER = "svmpress"
+"""Who made a file, as it says itself."""
+
 
 class Node(NamedTuple):
     """One operator: its name in ONNX, the values that it reads, those that it makes, and its attributes."""

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressWarning
+from svmpress.errors import InputError, MissingExtraError, SvmpressWarning
 from svmpress.formats.onnx_decoders import add_answers, decoder_obstacles, platt
-from svmpress.formats.onnx_graph import ROWS, Graph
+from svmpress.formats.onnx_graph import PRODUCER, ROWS, Graph
 from svmpress.formats.onnx_kernels import add_decision_values, kernel_obstacles
 from svmpress.model import KernelModel
 from svmpress.storage import replacing
@@ -80,17 +80,6 @@ def write(model: KernelModel, path: Path, opset: int = 13, dtype: Any = "float32
         file.write(content)
 
 
-def read(path: Path) -> KernelModel:
-    """Refuse: a graph of operators is not read back as a model.
-
-    Raises
-    ------
-    FormatError
-        Always.
-    """
-    raise FormatError(f"{path}: svmpress writes ONNX files and does not read them: keep the model as a .svmpress file")
-
-
 def _check(opset: int, dtype: Any) -> None:
     if not isinstance(opset, int) or opset not in OPSETS:
         raise InputError(f"the opset of an ONNX file is a number from {OPSETS[0]} to {OPSETS[-1]}, not {opset!r}")
@@ -139,7 +128,7 @@ def _model_proto(graph: Graph, model: KernelModel, opset: int) -> Any:
     ]
     inside = helper.make_graph(
         nodes,
-        "svmpress",
+        PRODUCER,
         [value(ROWS, graph.dtype, "n", model.n_features)],
         [value(o.name, o.dtype, *o.shape) for o in graph.outputs],
         [_tensor(name, a) for name, a in graph.constants.items()],
@@ -149,7 +138,7 @@ def _model_proto(graph: Graph, model: KernelModel, opset: int) -> Any:
         inside,
         opset_imports=opsets,
         ir_version=helper.find_min_ir_version_for(opsets),
-        producer_name="svmpress",
+        producer_name=PRODUCER,
         producer_version=__version__,
         doc_string=_summary(model),
     )

@@ -165,8 +165,8 @@ class Scaling:
     factor: Floats
 
     def __post_init__(self) -> None:
-        factor = np.asarray(self.factor, dtype=np.float64)
-        shift = None if self.shift is None else np.asarray(self.shift, dtype=np.float64)
+        factor = np.asarray(self.factor, dtype=np.float64, order="C")
+        shift = None if self.shift is None else np.asarray(self.shift, dtype=np.float64, order="C")
         for name, a in (("factor", factor), ("shift", shift)):
             if a is not None and (a.shape != factor.shape or a.ndim != 1 or not np.isfinite(a).all()):
                 raise InputError(f"{name} of a scaling must be one finite number per feature")

@@ -1,0 +1,50 @@
+"""Which files are meant: files as they are named, the data files of a folder, and those that a pattern matches."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable
+from pathlib import Path
+
+from svmpress.data.source import has_data_suffix
+from svmpress.errors import InputError
+
+
+def data_files(names: Iterable[str]) -> list[str]:
+    """Return the data files that names stand for, in order; ``-`` is standard input.
+
+    A folder stands for the data files right in it, known by their suffixes, in the order of their names; a name with
+    ``*``, ``?`` or ``[`` that is no file for those that match, ``**`` going through folders.
+
+    Raises
+    ------
+    InputError
+        When a folder has no data file, or nothing matches.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("b.csv", "a.csv", "notes.txt"):
+    ...     _ = (folder / name).write_text("1,2")
+    >>> [Path(name).name for name in data_files([str(folder)])]
+    ['a.csv', 'b.csv']
+    """
+    found: list[str] = []
+    for name in names:
+        path = Path(name)
+        if name != "-" and path.is_dir():
+            inside = sorted(str(p) for p in path.iterdir() if p.is_file() and has_data_suffix(p) and p.name[0] != ".")
+            if not inside:
+                raise InputError(
+                    f"the folder {name} has no data file: none has a suffix such as .csv, .parquet or .svm"
+                )
+            found += inside
+        elif not path.exists() and any(c in name for c in "*?["):
+            matching = sorted(p for p in glob.glob(name, recursive=True) if Path(p).is_file())
+            if not matching:
+                raise InputError(f"no file matches {name}")
+            found += matching
+        else:
+            found.append(name)
+    return found
