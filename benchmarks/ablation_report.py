@@ -23,8 +23,8 @@ What the default method decides, and what each decision is worth. Written by `py
 `benchmarks/results/ablation.jsonl`; the words are those of the glossary in [architecture.md](architecture.md).
 
 A compression starts from the plain copy of its source. *Candidates* propose changes; held-out rows decide. A candidate
-stays in the product if leaving it out costs accuracy on sets that had no part in making it. *before* is the method with five
-hand-written searches that the tournament replaced, run on the same cells.
+stays in the product if leaving it out costs accuracy on sets that had no part in making it. *before* is the method with
+five hand-written searches that the tournament replaced, run on the same cells.
 """
 
 
