@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import svmpress
-from ablation_report import page
+from ablation_report import MASKED, page
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "ablation.jsonl"
@@ -42,6 +42,8 @@ LARGE = ("pageblocks", "magic", "letters", "20news", "mnist", "ohsumed", "califo
 RATIOS = (0.01, 0.02, 0.05, 0.1)
 MOST_TUNED_ON = 3000
 FEWEST_VECTORS = 2
+OF_MASKS = ("norm", "clip")
+"""Candidates that apply in the LibSVM layout alone."""
 
 
 class Cell(NamedTuple):
@@ -96,9 +98,11 @@ def variants() -> dict[str, Any]:
     from svmpress.methods import CANDIDATES, Auto
 
     found = {"auto": Auto(), "copies": Auto(copies_only=True), "model alone": Auto(), "fast": Auto(effort="fast")}
+    found[MASKED] = Auto()
     for left_out in CANDIDATES:
         rest = tuple(c for c in CANDIDATES if c is not left_out)
-        found[f"without {left_out.name}"] = Auto(candidates=rest)
+        masked = left_out.name in OF_MASKS
+        found[f"{MASKED if masked else ''} without {left_out.name}".strip()] = Auto(candidates=rest)
     return found
 
 
@@ -116,7 +120,8 @@ def run(folder: Path, cell: Cell, code: str) -> dict[str, Any]:
     rows = (None, None) if cell.variant == "model alone" else (data.X, data.y)
     method = variants()[cell.variant] if code != "baseline" else "auto"
     start = time.perf_counter()
-    result = svmpress.compress(data.model, *rows, vectors=m, random_state=cell.seed, method=method)
+    layout = "libsvm" if cell.variant.startswith(MASKED) else "shared"
+    result = svmpress.compress(data.model, *rows, vectors=m, random_state=cell.seed, method=method, layout=layout)
     seconds = time.perf_counter() - start
     answers, reference = result.model.predict(data.X_test), data.model.predict(data.X_test)
     decisions = [vars(d) for d in getattr(result, "decisions", ())]
@@ -136,7 +141,10 @@ def run(folder: Path, cell: Cell, code: str) -> dict[str, Any]:
 def cells(args: argparse.Namespace) -> Iterator[Cell]:
     """Return what is asked for, large and slow things first."""
     for name, ratio, variant, seed in product(args.sets, sorted(args.ratios, reverse=True), args.variants, args.seeds):
-        if round(ratio * load(args.data, name).model.n_vectors) >= FEWEST_VECTORS:
+        model = load(args.data, name).model
+        has_mask = model.classes_ is not None and model.classes_.size > 2
+        enough = round(ratio * model.n_vectors) >= FEWEST_VECTORS
+        if enough and (has_mask or not variant.startswith(MASKED)):
             yield Cell(name, ratio, variant, seed)
 
 

@@ -434,14 +434,13 @@ def test_copies_only_never_looks_at_y(rings_svc):
         assert [d.after for d in given.decisions] == [d.after for d in other.decisions]
 
 
-def test_probabilities_stay_with_copies_only():
+def test_a_plain_copy_keeps_its_probabilities():
     X, y = noisy(600, 0, flip=0.1)
-    source = replace(svmpress.from_estimator(SVC(C=10, gamma=1.0).fit(X, y)), probability={"probA": np.ones(1)})
-    problem = problem_of(source, X, y)
-    outcome = SHORT.run(problem, 5)
-    small = svmpress.compress(source, X, y, vectors=5, method=SHORT).model
-    assert bool(small.probability) == (outcome.copies and outcome.decoder is None)
-    assert svmpress.compress(source, X, vectors=5, method=Auto(work=1e8, candidates=())).model.probability
+    sigmoid = {"probA": -np.ones(1), "probB": np.zeros(1)}
+    source = replace(svmpress.from_estimator(SVC(C=10, gamma=1.0).fit(X, y)), probability=sigmoid)
+    copy = svmpress.compress(source, X, vectors=5, method=Auto(work=1e8, candidates=())).model
+    np.testing.assert_array_equal(copy.probability["probA"], sigmoid["probA"])
+    assert svmpress.compress(source, X, y, vectors=5, method=SHORT).model.has_probability
 
 
 def test_a_class_too_rare_to_be_held_out_is_told():

@@ -67,6 +67,8 @@ class Watcher:
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         """Return the value and the gradient, and remember the best point."""
+        if self.best.size and not np.isfinite(x).all():  # where a line search ends up between values that are infinite
+            return np.inf, np.zeros_like(x)
         value, gradient = self._function(x)
         if not self.best.size:
             self.best = x.copy()  # the start, which is kept even where the objective is not finite

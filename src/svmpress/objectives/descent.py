@@ -53,6 +53,10 @@ class Refined:
     n_iter: int
 
 
+_LOG_GAMMA = (-690.0, 690.0)
+"""Logarithms of γ that are numbers still, as is their γ."""
+
+
 class _Domain:
     """Keeps the vectors of kernels on non-negative features there: the free variable is u, and v = |u|."""
 
@@ -170,14 +174,13 @@ def variable_projection(
     first = objective.value_and_grad(
         xp.asarray(np.ascontiguousarray(vectors), device=device), kernel0, width=learn_width
     )
-    log_gamma = np.log(kernel0.params["gamma"]) if learn_width else 0.0
     x0 = np.array(vectors, dtype=np.float64).ravel()
     x0 = np.append(x0, 0.0) if learn_width else x0
     known = [(x0, first)]  # where the optimiser starts, and then the best point so far: neither is computed again
 
     def unpack(x: Floats) -> tuple[Floats, Kernel]:
         V = domain.into(x[: vectors.size]).reshape(shape)
-        return V, kernel0.with_gamma(float(np.exp(log_gamma + x[-1]))) if learn_width else kernel0
+        return V, _widened(kernel0, x[-1]) if learn_width else kernel0
 
     def projection(x: Floats) -> Projection:
         found = next((p for at, p in known if np.array_equal(at, x)), None)
@@ -199,6 +202,11 @@ def variable_projection(
     (V, k), p = unpack(watch.best), projection(watch.best)
     A, b = arrays.to_numpy(p.coef), arrays.to_numpy(p.intercept)
     return Refined(k, V, A, b, p.value, tuple(watch.trace), status, watch.n_iter)
+
+
+def _widened(kernel: Kernel, step: float) -> Kernel:
+    """Return a kernel with the logarithm of γ moved by a step, as far as there are numbers."""
+    return kernel.with_gamma(float(np.exp(np.clip(np.log(kernel.params["gamma"]) + step, *_LOG_GAMMA))))
 
 
 class Differentiable(Protocol):
@@ -243,20 +251,19 @@ def polish(
     P = None if mask is not None else _whitening(objective, start)
     domain, n_v, n_a = _Domain(kernel0), shape[0] * shape[1], start.coef.shape[0] * start.coef.shape[1]
     A0 = arrays.to_numpy(start.coef)
-    log_gamma = np.log(kernel0.params["gamma"]) if learn_width else 0.0
 
     def unpack(x: Floats) -> tuple[Kernel, Floats, Floats, Floats]:
         V = domain.into(x[:n_v]).reshape(shape)
         Z = x[n_v : n_v + n_a].reshape(A0.shape)
         A = Z if P is None else solve_triangular(P, Z, lower=True, trans="T", check_finite=False)
         b = x[n_v + n_a : n_v + n_a + A0.shape[1]]
-        return kernel0.with_gamma(float(np.exp(log_gamma + x[-1]))) if learn_width else kernel0, V, A, b
+        return _widened(kernel0, x[-1]) if learn_width else kernel0, V, A, b
 
     def function(x: Floats) -> tuple[float, Floats]:
         k, *rest = unpack(x)
         g = objective.value_and_grad(Parameters(k, *(xp.asarray(a, device=device) for a in rest)), width=learn_width)
-        dA = arrays.to_numpy(g.coef)
-        dZ = dA * mask if P is None else solve_triangular(P, dA, lower=True, check_finite=False)
+        dA = arrays.to_numpy(g.coef) if mask is None else arrays.to_numpy(g.coef) * mask
+        dZ = dA if P is None else solve_triangular(P, dA, lower=True, check_finite=False)
         dV = domain.back(x[:n_v], arrays.to_numpy(g.vectors).ravel())
         parts = [dV, dZ.ravel(), arrays.to_numpy(g.intercept)]
         if g.gamma is not None:
@@ -273,11 +280,14 @@ def polish(
     return Refined(k, V, A, b, watch.best_value, tuple(watch.trace), status, watch.n_iter)
 
 
-def _whitening(objective: Differentiable, at: Parameters, sample: int = 4000) -> Floats:
-    """Return the lower Cholesky factor of ``KᵀK / n`` over some of the rows, (m, m)."""
+def _whitening(objective: Differentiable, at: Parameters, sample: int = 4000) -> Floats | None:
+    """Return the lower Cholesky factor of ``KᵀK / n`` over some rows, (m, m); None if all values are as good as 0."""
     n = objective.rows.shape[0]
     rows = arrays.take(objective.rows, slice(0, n, max(1, n // sample)))
     K = at.kernel.gram(rows, at.vectors)
     N = arrays.to_numpy(arrays.namespace(K).matmul(K.T, K)) / rows.shape[0]
-    N[np.diag_indices_from(N)] += 1e-6 * np.trace(N) / N.shape[0]
+    size = np.trace(N) / N.shape[0]
+    if not size > np.finfo(np.float64).tiny:
+        return None
+    N[np.diag_indices_from(N)] += 1e-6 * size
     return np.asarray(np.linalg.cholesky(N))

@@ -120,10 +120,13 @@ class ProjectedError:
         max_bytes: int | None = None,
     ) -> None:
         n, self.n_outputs = targets.shape
+        self._xp = arrays.namespace(targets)
+        # what all targets have in common is for the intercepts: beside it, squares would lose what differs
+        self._common = self._xp.mean(targets, axis=0) if intercept is None else 0.0
+        targets = targets - self._common
         self.kernel, self.rows, self.targets = kernel, rows, targets
         self.fixed = intercept
         self.max_bytes = max_bytes or arrays.DEFAULT_MAX_BYTES
-        self._xp = arrays.namespace(targets)
         self._device = arrays.device_of(targets)
         sizes = np.array([n]) if sizes is None else np.asarray(sizes)
         W = np.ones((len(sizes), self.n_outputs)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -198,7 +201,7 @@ class ProjectedError:
             G = xp.matmul(coef, coef.T) * (self._norm / self._scale)
             dV = dV + 2 * kernel.pullback(V, V, K, G)  # V stands on both sides
             slope += kernel.pullback_gamma(V, V, K, G) if width else 0.0
-        return Projection(value / self._scale, dV, slope if width else None, coef, intercept)
+        return Projection(value / self._scale, dV, slope if width else None, coef, intercept + self._common)
 
     def _moments(self, kernel: Kernel, V: Array, kept: Kept, whole: Array | None) -> Array:
         moment = self._xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=self._xp.float64, device=self._device)

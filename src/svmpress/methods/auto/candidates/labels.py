@@ -15,6 +15,12 @@ from svmpress.methods.auto.recipe import Recipe, Target
 from svmpress.methods.auto.task import FitTask
 from svmpress.methods.surrogate import largest_coefficient
 
+FACTORS = (1.0,)
+"""The norm's weight for classes, times C. A support vector machine minimises its norm and 2C times its errors; squares
+of errors count less than their amounts where a fit is good, so that the norm is given twice that weight beside them."""
+HALFWAY = (0.3, 0.03)
+"""Its weights for values halfway between those of the source, which are a smooth function, and noisy ones."""
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -30,9 +36,7 @@ class Labels:
         return task.is_regression or len(np.unique(y)) == task.n_classes
 
     def propose(self, recipe: Recipe, task: FitTask) -> list[Recipe]:
-        """Return labels, with the weight of the norm that the source was trained with, twice over.
-
-        A support vector machine minimises its norm and 2C times its errors. Squares of errors count less than their
-        amounts where a fit is good, so that the norm is given twice that weight beside them.
-        """
-        return [replace(recipe, target=Target.LABELS, norm=1 / largest_coefficient(task.problem.source))]
+        """Return labels, with weights of the norm in proportion to that which the source was trained with."""
+        C = largest_coefficient(task.problem.source)
+        factors = HALFWAY if task.is_regression else FACTORS
+        return [replace(recipe, target=Target.LABELS, norm=factor / C) for factor in factors]
