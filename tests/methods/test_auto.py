@@ -439,7 +439,7 @@ def test_a_plain_copy_keeps_its_probabilities():
     sigmoid = {"probA": -np.ones(1), "probB": np.zeros(1)}
     source = replace(svmpress.from_estimator(SVC(C=10, gamma=1.0).fit(X, y)), probability=sigmoid)
     copy = svmpress.compress(source, X, vectors=5, method=Auto(work=1e8, candidates=())).model
-    assert copy.probability["probA"] == pytest.approx(sigmoid["probA"], rel=0.1)  # fitted to values that are nearly the same
+    assert copy.probability["probA"] == pytest.approx(sigmoid["probA"], rel=0.1)  # values are nearly the same
     assert svmpress.compress(source, X, y, vectors=5, method=SHORT).model.has_probability
 
 
