@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for those who check types and complete names
-    from svmpress.compression import Budget, Compression, Status, compress
+    from svmpress.compression import Budget, Compression, CompressionPath, Status, compress, compress_path
     from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
     from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError, SvmpressWarning
     from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # for those who check types and complete names
 __version__ = "0.1.0"
 
 _HOMES = {
-    "compression": ["Budget", "Compression", "Status", "compress"],
+    "compression": ["Budget", "Compression", "CompressionPath", "Status", "compress", "compress_path"],
     "decoders": ["Argmax", "Identity", "PairDAG", "PairVote", "Sign"],
     "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError", "SvmpressWarning"],
     "estimators": ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"],
@@ -49,6 +49,7 @@ __all__ = [
     "CompressedOutlierDetector",
     "CompressedRegressor",
     "Compression",
+    "CompressionPath",
     "FormatError",
     "Identity",
     "InputError",
@@ -69,6 +70,7 @@ __all__ = [
     "SvmpressError",
     "SvmpressWarning",
     "compress",
+    "compress_path",
     "draw_front",
     "export_web",
     "from_estimator",

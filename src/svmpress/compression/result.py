@@ -16,6 +16,7 @@ from svmpress.methods import Check, Decision
 from svmpress.model import KernelModel, expansion_bytes
 from svmpress.numerics import TracePoint
 from svmpress.select import SelectionPath
+from svmpress.storage import PathLike
 from svmpress.wrapping import fitted_estimator
 
 
@@ -102,6 +103,35 @@ class Compression:
         It predicts with svmpress's own predictor. :func:`svmpress.to_estimator` makes one of scikit-learn's own SVMs.
         """
         return fitted_estimator(self.model) if self.rebuilt is None else self.rebuilt
+
+    def report(
+        self,
+        path: PathLike,
+        X: Any = None,
+        y: Any = None,
+        *,
+        image: str | tuple[int, int] | None = None,
+        title: str = "",
+        command: str = "",
+    ) -> None:
+        """Write a page to look at: one file of HTML that fetches nothing, at most 3 MB.
+
+        Parameters
+        ----------
+        path : path
+        X : (n, d), optional
+            Rows that the source has not seen, as the source gets them: on these the two are compared. Without them
+            the page shows the vectors, what the search measured, and what was decided.
+        y : (n,), optional
+            Their labels or values.
+        image : "HEIGHTxWIDTH" or (height, width), optional
+            Where the features are the pixels of a picture, row by row: vectors are shown as pictures.
+        title, command : str
+            The heading, and the command that made the page.
+        """
+        from svmpress.compression.report import write_report
+
+        write_report(path, [self], X, y, image=image, title=title, command=command)
 
     def summary(self) -> str:
         """Return what was done and why, for a person to read."""
