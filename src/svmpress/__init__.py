@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # for those who check types and complete names
     from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
     from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError, SvmpressWarning
     from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
-    from svmpress.exports import export_web
+    from svmpress.exports import export_page, export_web
     from svmpress.formats import from_estimator, load, save, to_estimator
     from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
     from svmpress.model import KernelExpansion, KernelModel, Scaling
@@ -30,7 +30,7 @@ _HOMES = {
     "decoders": ["Argmax", "Identity", "PairDAG", "PairVote", "Sign"],
     "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError", "SvmpressWarning"],
     "estimators": ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"],
-    "exports": ["export_web"],
+    "exports": ["export_page", "export_web"],
     "formats": ["from_estimator", "load", "save", "to_estimator"],
     "kernels": ["RBF", "ChiSquared", "Laplacian", "Linear", "Polynomial", "Sigmoid"],
     "model": ["KernelExpansion", "KernelModel", "Scaling"],
@@ -72,6 +72,7 @@ __all__ = [
     "compress",
     "compress_path",
     "draw_front",
+    "export_page",
     "export_web",
     "from_estimator",
     "load",

@@ -28,7 +28,7 @@ A LibSVM vector serves one class only, so a model of many classes that share the
 the command says how many before it writes.
 An ONNX file is a graph of plain operators for onnxruntime and the like; svmpress does not read it back.
 A file ending in .js or .mjs is a module of JavaScript for browsers and node; a folder (--target web) gets a page
-that tries it, too.
+that tries it, too. A file ending in .html is a page with sliders for the features, or a canvas to draw on (--image).
 
 examples:
   svmpress export small.svmpress -o small.model
@@ -36,6 +36,7 @@ examples:
   svmpress export big.model -o big.svmpress
   svmpress export small.svmpress -o model.js
   svmpress export small.svmpress --target web -o web/
+  svmpress export small.svmpress -o try.html --image 28x28
 """
 
 
@@ -59,6 +60,7 @@ def add(commands: Any) -> None:
         help="what to make: a model file, or a program for the web (default: by the suffix of the output)",
     )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    p.add_argument("--image", metavar="HxW", help="features are the pixels of a picture: a page has a canvas then")
     onnx = p.add_argument_group("ONNX files")
     onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
     onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
@@ -71,6 +73,8 @@ def run(args: argparse.Namespace) -> Report:
     target = args.target or (meant if args.format is None else "file")
     if target != "file" and _options(args):
         raise InputError(f"--opset and --float64 are for ONNX files; {args.output} is to be for {target}")
+    if target == "file" and args.image is not None:
+        raise InputError("--image is for a page to try the model in: let the name of the output end in .html")
     return _to_file(args) if target == "file" else TARGETS[target].run(args)
 
 

@@ -1,6 +1,7 @@
 """Models as programs: what leaves Python.
 
     export_web(model, folder)       a module of JavaScript for browsers and node
+    export_page(model, file)        a page to try it in
 
 An export is no file format: nothing is read back. Each target is a package of its own below this one, with an
 ``obstacles(model)`` that says what it cannot hold of a model, asked before anything is written; list it in
@@ -13,10 +14,10 @@ from collections.abc import Callable
 
 from svmpress.errors import InputError
 from svmpress.exports import web
-from svmpress.exports.web import export_web, web_module, web_script
+from svmpress.exports.web import export_page, export_web, web_module, web_script
 from svmpress.model import KernelModel
 
-__all__ = ["TARGETS", "export_web", "obstacles", "web_module", "web_script"]
+__all__ = ["TARGETS", "export_page", "export_web", "obstacles", "web_module", "web_script"]
 
 TARGETS: dict[str, Callable[[KernelModel], list[str]]] = {"web": web.obstacles}
 """Every target by name, and what says why it cannot hold a model."""

@@ -116,9 +116,14 @@ def _page(
     return "\n".join(parts)
 
 
+def _kernel(model: KernelModel) -> str:
+    params = ", ".join(f"{name}={value:.6g}" for name, value in model.kernel.params.items())
+    return f"{model.kernel.name} kernel{', ' if params else ''}{params}"
+
+
 def _introduction(sizes: Sequence[Size], source: KernelModel | None, evidence: Evidence | None) -> str:
     model = sizes[0].model if source is None else source
-    about = f"{model.kernel}, {model.n_features:,} features"
+    about = f"{_kernel(model)}, {model.n_features:,} features"
     about += "" if model.classes_ is None else f", {len(model.classes_):,} classes"
     if source is not None:
         about = f"The source has {source.n_vectors:,} vectors: {about}."
@@ -199,7 +204,7 @@ def _decisions(sizes: Sequence[Size]) -> str:
 def _circumstances(sizes: Sequence[Size], source: KernelModel | None, command: str) -> str:
     model = sizes[0].model if source is None else source
     rows = [
-        ["kernel", str(model.kernel)],
+        ["kernel", _kernel(model)],
         ["task", model.task],
         ["decoder", type(sizes[0].model.decoder).__name__],
         ["svmpress", __version__],

@@ -1,0 +1,168 @@
+"use strict";
+// One or several models with the same features, and something to make a row with: a canvas, or a slider a feature.
+const page = (() => {
+  const find = (selector) => document.querySelector(selector);
+  const make = (kind, properties, parent) => parent.appendChild(Object.assign(document.createElement(kind), properties));
+  const { models, image, low, high, names, start } = settings;
+  const d = low.length;
+  const row = Float64Array.from(start);
+  let chosen = 0;
+
+  // ---- the answer --------------------------------------------------------------------------------------------------
+
+  const { task, classes } = models[0].model;
+  const order = classes ? [...classes.keys()] : [];
+  const shown = order.slice(0, 40);
+  const bars = shown.map((c) => {
+    make("span", { textContent: String(classes[c]) }, find(".bars"));
+    return make("i", {}, make("div", {}, find(".bars")));
+  });
+
+  // How strongly each class is favoured, from 0 to 1: probabilities where the model has them, else its scores.
+  const strengths = (model) => {
+    if (model.predictProba) return model.predictProba([row])[0];
+    const [score] = model.decisionFunction([row]);
+    const sigmoid = (s) => 1 / (1 + Math.exp(-2 * s));
+    if (typeof score === "number" || score.length === 1) {
+      const p = sigmoid(typeof score === "number" ? score : score[0]);
+      return [1 - p, p];
+    }
+    if (score.length !== classes.length) return null;
+    const best = Math.max(...score);
+    const worst = Math.min(...score);
+    return Array.from(score, (s) => (best > worst ? (s - worst) / (best - worst) : 0));
+  };
+
+  const seconds = (model) => {
+    const begin = performance.now();
+    let n = 0;
+    do {
+      for (let i = 0; i < 20; i++) model.predict([row]);
+      n += 20;
+    } while (performance.now() - begin < 4);
+    return (performance.now() - begin) / n / 1000;
+  };
+
+  const answer = () => {
+    const { model, bytes } = models[chosen];
+    const label = model.predict([row])[0];
+    find(".answer").textContent = task === "regression" ? Number(label).toPrecision(5) : String(label);
+    const strong = classes ? strengths(model) : null;
+    bars.forEach((bar, i) => { bar.style.width = strong ? `${(100 * strong[shown[i]]).toFixed(1)}%` : "0"; });
+    const time = seconds(model) * 1e6;
+    find("#facts").textContent =
+      `${model.nVectors.toLocaleString("en")} vectors, ${bytes.toLocaleString("en")} bytes of numbers; ` +
+      `${time.toPrecision(2)} µs for one prediction, computed by ${model.engine}.`;
+    return label;
+  };
+
+  // ---- a canvas ----------------------------------------------------------------------------------------------------
+
+  // Strokes are drawn fine, then each pixel is the ink in its cell; the drawing is moved so that its middle is the
+  // middle of the picture, as that of pictures in training is, most often.
+  const drawCanvas = ([h, w]) => {
+    const scale = Math.max(1, Math.round(320 / Math.max(h, w)));
+    const canvas = make("canvas", { width: w * scale, height: h * scale }, find("#input"));
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", "Draw here with mouse or finger");
+    const pen = canvas.getContext("2d", { willReadFrequently: true });
+    let last = null;
+    const clear = () => {
+      pen.fillStyle = "#000";
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      row.set(low);
+      answer();
+    };
+    const read = () => {
+      const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+      let [ink, x, y] = [0, 0, 0];
+      for (let i = 0; i < canvas.height; i++) {
+        for (let j = 0; j < canvas.width; j++) {
+          const v = data[4 * (i * canvas.width + j)];
+          ink += v;
+          y += v * i;
+          x += v * j;
+        }
+      }
+      const [dx, dy] = ink ? [Math.round(x / ink - canvas.width / 2), Math.round(y / ink - canvas.height / 2)] : [0, 0];
+      for (let r = 0; r < h; r++) {
+        for (let c = 0; c < w; c++) {
+          let sum = 0;
+          for (let i = r * scale + dy; i < (r + 1) * scale + dy; i++) {
+            for (let j = c * scale + dx; j < (c + 1) * scale + dx; j++) {
+              if (i >= 0 && j >= 0 && i < canvas.height && j < canvas.width) sum += data[4 * (i * canvas.width + j)];
+            }
+          }
+          const k = r * w + c;
+          row[k] = low[k] + (high[k] - low[k]) * (sum / (255 * scale * scale));
+        }
+      }
+      answer();
+    };
+    const place = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [((event.clientX - box.left) / box.width) * canvas.width, ((event.clientY - box.top) / box.height) * canvas.height];
+    };
+    const stroke = (event) => {
+      if (!last) return;
+      const next = place(event);
+      pen.strokeStyle = "#fff";
+      pen.lineWidth = canvas.width / 8;
+      pen.lineCap = "round";
+      pen.beginPath();
+      pen.moveTo(...last);
+      pen.lineTo(...next);
+      pen.stroke();
+      last = next;
+      read();
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      last = place(event);
+      stroke(event);
+    });
+    canvas.addEventListener("pointermove", stroke);
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { last = null; });
+    const button = make("button", { type: "button", textContent: "Clear" }, find("#input"));
+    button.addEventListener("click", clear);
+    clear();
+  };
+
+  // ---- sliders -----------------------------------------------------------------------------------------------------
+
+  const showSliders = () => {
+    const list = make("div", { className: "features" }, find("#input"));
+    for (let k = 0; k < d; k++) {
+      make("label", { textContent: names[k], htmlFor: `f${k}` }, list);
+      const step = (high[k] - low[k]) / 200 || 1;
+      const input = make("input", { type: "range", id: `f${k}`, min: low[k], max: high[k], step }, list);
+      input.value = row[k];
+      const text = make("span", { textContent: row[k].toPrecision(4) }, list);
+      input.addEventListener("input", () => {
+        row[k] = Number(input.value);
+        text.textContent = row[k].toPrecision(4);
+        answer();
+      });
+    }
+    answer();
+  };
+
+  // ---- which model -------------------------------------------------------------------------------------------------
+
+  if (models.length > 1) {
+    const field = find("fieldset");
+    field.hidden = false;
+    models.forEach(({ name, model }, i) => {
+      const label = make("label", {}, field);
+      const radio = make("input", { type: "radio", name: "model", checked: i === 0 }, label);
+      label.append(` ${name} (${model.nVectors.toLocaleString("en")} vectors)`);
+      radio.addEventListener("change", () => { chosen = i; answer(); });
+    });
+  }
+  find("#about").textContent = image
+    ? "Draw: the model answers as you do. It is inside this page, and nothing leaves it."
+    : "Move a feature: the model answers as you do. It is inside this page, and nothing leaves it.";
+  if (image) drawCanvas(image);
+  else showSliders();
+  return { ask: (values) => { row.set(values); return answer(); } };
+})();
