@@ -36,7 +36,7 @@ examples:
   svmpress export big.model -o big.svmpress
   svmpress export small.svmpress -o model.js
   svmpress export small.svmpress --target web -o web/
-  svmpress export small.svmpress -o try.html --image 28x28
+  svmpress export small.svmpress -o try.html --image 28x28 --range 0 255
 """
 
 
@@ -61,6 +61,13 @@ def add(commands: Any) -> None:
     )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
     p.add_argument("--image", metavar="HxW", help="features are the pixels of a picture: a page has a canvas then")
+    p.add_argument(
+        "--range",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="least and largest value of the features on a page (default: told by the vectors)",
+    )
     onnx = p.add_argument_group("ONNX files")
     onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
     onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
@@ -73,8 +80,10 @@ def run(args: argparse.Namespace) -> Report:
     target = args.target or (meant if args.format is None else "file")
     if target != "file" and _options(args):
         raise InputError(f"--opset and --float64 are for ONNX files; {args.output} is to be for {target}")
-    if target == "file" and args.image is not None:
-        raise InputError("--image is for a page to try the model in: let the name of the output end in .html")
+    if target == "file" and (args.image is not None or args.range is not None):
+        raise InputError(
+            "--image and --range are for a page to try the model in: let the name of the output end in .html"
+        )
     return _to_file(args) if target == "file" else TARGETS[target].run(args)
 
 

@@ -25,9 +25,13 @@ def run(args: argparse.Namespace) -> Report:
         raise InputError(f"cannot write {args.output} as JavaScript: {'; '.join(found)}")
     if Path(args.output).suffix.lower() in _PAGES:
         image = _image(args.image)
-        files: tuple[Path, ...] = (exports.export_page(model, args.output, image=image, title=Path(args.model).stem),)
-    elif args.image is not None:
-        raise InputError("--image is for a page to try the model in: let the name of the output end in .html")
+        files: tuple[Path, ...] = (
+            exports.export_page(model, args.output, image=image, span=args.range, title=Path(args.model).stem),
+        )
+    elif args.image is not None or args.range is not None:
+        raise InputError(
+            "--image and --range are for a page to try the model in: let the name of the output end in .html"
+        )
     else:
         files = exports.export_web(model, args.output)
     sizes = {file.name: file.stat().st_size for file in files}

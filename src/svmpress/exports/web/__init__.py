@@ -89,6 +89,7 @@ def export_page(
     path: PathLike,
     *,
     image: tuple[int, int] | None = None,
+    span: tuple[float, float] | None = None,
     title: str = "Try the model",
     dtype: Precision = "float32",
 ) -> Path:
@@ -103,6 +104,9 @@ def export_page(
     image : (height, width), optional
         Where the features are the pixels of a picture, row by row: the page has a canvas to draw on, else a slider
         for each feature.
+    span : (low, high), optional
+        The least and the largest value of features, those of black and white; by default told by the vectors of the
+        largest model, which are rows of training if that is not compressed.
     title : str
     dtype : "float32" or "float64"
 
@@ -118,7 +122,7 @@ def export_page(
     if not named:
         raise InputError("there is no model to try")
     scripts = {f"model{i}": web_script(model, f"model{i}", dtype=dtype) for i, model in enumerate(named.values())}
-    content = try_page(scripts, named, image, title)
+    content = try_page(scripts, named, image, span, title)
     with replacing(path) as (file,):
         file.write(content.encode())
     return Path(path)

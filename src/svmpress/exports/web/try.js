@@ -18,41 +18,52 @@ const page = (() => {
     return make("i", {}, make("div", {}, find(".bars")));
   });
 
-  // How strongly each class is favoured, from 0 to 1: probabilities where the model has them, else its scores.
-  const strengths = (model) => {
+  // How strongly each class is favoured, from 0 to 1: probabilities where the model has them; else what its pairs of
+  // classes say on average, softly; else its scores, from the worst to the best.
+  const soft = (value) => 1 / (1 + Math.exp(-2 * value));
+  const strengths = ({ model, pairs }) => {
     if (model.predictProba) return model.predictProba([row])[0];
-    const [score] = model.decisionFunction([row]);
-    const sigmoid = (s) => 1 / (1 + Math.exp(-2 * s));
-    if (typeof score === "number" || score.length === 1) {
-      const p = sigmoid(typeof score === "number" ? score : score[0]);
-      return [1 - p, p];
+    const [values] = model.decisionValues([row]);
+    const K = classes.length;
+    if (pairs && K > 2) {
+      const found = new Array(K).fill(0);
+      let machine = 0;
+      for (let i = 0; i < K; i++) {
+        for (let j = i + 1; j < K; j++) {
+          const first = soft(values[machine++]);
+          found[i] += first / (K - 1);
+          found[j] += (1 - first) / (K - 1);
+        }
+      }
+      return found;
     }
-    if (score.length !== classes.length) return null;
-    const best = Math.max(...score);
-    const worst = Math.min(...score);
-    return Array.from(score, (s) => (best > worst ? (s - worst) / (best - worst) : 0));
+    if (values.length === 1) return pairs ? [soft(values[0]), soft(-values[0])] : [soft(-values[0]), soft(values[0])];
+    const [best, worst] = [Math.max(...values), Math.min(...values)];
+    return Array.from(values, (value) => (best > worst ? (value - worst) / (best - worst) : 0));
   };
 
+  // The best of several batches: the first ones wait for the compiler.
   const seconds = (model) => {
     const begin = performance.now();
-    let n = 0;
+    let best = Infinity;
     do {
-      for (let i = 0; i < 20; i++) model.predict([row]);
-      n += 20;
-    } while (performance.now() - begin < 4);
-    return (performance.now() - begin) / n / 1000;
+      const since = performance.now();
+      for (let i = 0; i < 10; i++) model.predict([row]);
+      best = Math.min(best, (performance.now() - since) / 10000 || Infinity);
+    } while (performance.now() - begin < 6 && best > 0);
+    return best;
   };
 
   const answer = () => {
     const { model, bytes } = models[chosen];
     const label = model.predict([row])[0];
     find(".answer").textContent = task === "regression" ? Number(label).toPrecision(5) : String(label);
-    const strong = classes ? strengths(model) : null;
+    const strong = classes ? strengths(models[chosen]) : null;
     bars.forEach((bar, i) => { bar.style.width = strong ? `${(100 * strong[shown[i]]).toFixed(1)}%` : "0"; });
     const time = seconds(model) * 1e6;
     find("#facts").textContent =
       `${model.nVectors.toLocaleString("en")} vectors, ${bytes.toLocaleString("en")} bytes of numbers; ` +
-      `${time.toPrecision(2)} µs for one prediction, computed by ${model.engine}.`;
+      `${time.toLocaleString("en", { maximumSignificantDigits: 2 })} µs for one prediction, computed by ${model.engine}.`;
     return label;
   };
 
