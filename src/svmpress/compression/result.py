@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from svmpress.compression.budget import Budget
 from svmpress.compression.expectation import Expectation
 from svmpress.compression.probabilities import ProbabilityCheck
 from svmpress.compression.sizing import SizePoint
+from svmpress.errors import InputError
 from svmpress.methods import Check, Decision
 from svmpress.model import KernelModel, expansion_bytes
 from svmpress.numerics import TracePoint
@@ -104,6 +106,22 @@ class Compression:
         """
         return fitted_estimator(self.model) if self.rebuilt is None else self.rebuilt
 
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks, in the colours of the page around it."""
+        before, after = self.source.expansion, self.model.expansion
+        rows = {
+            "vectors": f"{before.n_vectors:,} → {after.n_vectors:,}",
+            "bytes": f"{expansion_bytes(before):,} → {expansion_bytes(after):,}",
+            "multiply-adds": f"{before.multiply_adds:,} → {after.multiply_adds:,}",
+        }
+        if self.expected is not None:
+            rows["agreement"] = str(self.expected.agreement)
+            if self.expected.accuracy is not None:
+                rows[f"{self.expected.measure}, held out"] = str(self.expected.accuracy)
+        cells = "".join(f'<tr><th scope="row">{escape(k)}</th><td>{escape(v)}</td></tr>' for k, v in rows.items())
+        told = "".join(f"<p>Warning: {escape(warning)}.</p>" for warning in self.warnings)
+        return f"<p>{escape(self.message)}.</p>{told}<table>{cells}</table>"
+
     def report(
         self,
         path: PathLike,
@@ -178,6 +196,15 @@ class ManyCompressions(Compression):
                 "its own, and estimator puts them together"
             )
         raise AttributeError(name)
+
+    def _repr_html_(self) -> str:
+        """Return the table of each member."""
+        named = zip(self.names, self.members, strict=True)
+        return "".join(f"<p><b>{escape(name)}</b></p>{member._repr_html_()}" for name, member in named)
+
+    def report(self, path: PathLike, X: Any = None, y: Any = None, **options: Any) -> None:
+        """Refuse: a report is about one SVM, so each of ``members`` has its own."""
+        raise InputError(f"a report is about one SVM, and there are {len(self.members)}: call members[0].report(...)")
 
     def summary(self) -> str:
         """Return what was done to each member, for a person to read."""
