@@ -28,6 +28,7 @@ _EPILOG = """\
 Give at most one budget; without one, a tenth of the vectors is kept. With --data the small model is
 fitted on those rows (unscaled, as the model gets them), without it on the support vectors alone.
 Labels in the data, or values of a regression, help to judge and to fit; --no-labels leaves them out.
+With --sizes each size gets a file of its own: small-5.model, small-10.model, ...
 
 examples:
   svmpress compress big.model -o small.model --ratio 0.1 --data train.svm
@@ -36,8 +37,6 @@ examples:
   svmpress compress big.model -o small.svmpress --max-bytes 64k --data train.npz
   svmpress compress big.model -o small.model --max-latency 20us --method paper
   svmpress compress big.model -o small.model --sizes 5,10,20,50 --data train.svm --test test.svm --report look.html
-
-With --sizes each size gets a file of its own: small-5.model, small-10.model, ...
 """
 
 
