@@ -29,7 +29,8 @@ def test_sizes_have_a_file_each_and_a_page(files, capsys):
     assert [load(name).n_vectors for name in facts["outputs"].values()] == [4, 8]
     assert [size["vectors"] for size in facts["sizes"]] == [4, 8]
     assert 'id="size-1"' in (files / "r.html").read_text()
-    assert main(["report", "s-4.svmpress", "s-8.svmpress", "--source", "big.model", "--data", "rows.svm", "-o", "p.html", "--json"]) == 0
+    command = "report s-4.svmpress s-8.svmpress --source big.model --data rows.svm -o p.html --json"
+    assert main(command.split()) == 0
     assert json.loads(capsys.readouterr().out)["sizes"] == [4, 8]
 
 
