@@ -42,16 +42,14 @@ const page = (() => {
     return Array.from(values, (value) => (best > worst ? (value - worst) / (best - worst) : 0));
   };
 
-  // The best of several batches: the first ones wait for the compiler.
+  // Batches double until one takes long enough for the clock: by then the compiler is through, too.
   const seconds = (model) => {
-    const begin = performance.now();
-    let best = Infinity;
-    do {
+    for (let n = 8; ; n *= 2) {
       const since = performance.now();
-      for (let i = 0; i < 10; i++) model.predict([row]);
-      best = Math.min(best, (performance.now() - since) / 10000 || Infinity);
-    } while (performance.now() - begin < 6 && best > 0);
-    return best;
+      for (let i = 0; i < n; i++) model.predict([row]);
+      const duration = performance.now() - since;
+      if (duration > 3 && n >= 64) return duration / n / 1000;
+    }
   };
 
   const answer = () => {
