@@ -64,7 +64,12 @@ def add(commands: Any) -> None:
         "suffix of the output)",
     )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
-    p.add_argument("--image", metavar="HxW", help="features are the pixels of a picture: a page has a canvas then")
+    p.add_argument(
+        "--image",
+        type=export_c.image_size,
+        metavar="HxW",
+        help="features are the pixels of a picture, 28x28 say: for a page, which has a canvas then, and for C code",
+    )
     p.add_argument(
         "--span",
         type=float,

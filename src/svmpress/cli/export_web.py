@@ -25,9 +25,9 @@ def run(args: argparse.Namespace) -> Report:
     if found:
         raise InputError(f"cannot write {args.output} as JavaScript: {'; '.join(found)}")
     if Path(args.output).suffix.lower() in _PAGES:
-        image = _image(args.image)
+        title = Path(args.model).stem
         files: tuple[Path, ...] = (
-            exports.export_page(model, args.output, image=image, span=args.span, title=Path(args.model).stem),
+            exports.export_page(model, args.output, image=args.image, span=args.span, title=title),
         )
     elif args.image is not None or args.span is not None:
         raise InputError(
@@ -39,13 +39,3 @@ def run(args: argparse.Namespace) -> Report:
     facts = {"output": args.output, "target": "web", "vectors": model.n_vectors, "files": sizes}
     rows = {name: format_bytes(size) for name, size in sizes.items()}
     return Report(facts, table({"written to": args.output, "target": "web", **rows}))
-
-
-def _image(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    try:
-        height, width = map(int, text.lower().split("x"))
-    except ValueError:
-        raise InputError(f"an image is HEIGHTxWIDTH, such as 28x28, not {text!r}") from None
-    return height, width
