@@ -16,10 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from svmpress.errors import FormatError, InputError
+from svmpress.errors import FormatError
 from svmpress.formats import libsvm, native
 from svmpress.model import KernelModel
-from svmpress.storage import PathLike
+from svmpress.storage import PathLike, reading
 
 __all__ = [
     "FORMATS",
@@ -82,7 +82,7 @@ def load(path: PathLike, format: str | None = None) -> KernelModel:
     [0, 1]
     """
     path = Path(path)
-    try:
+    with reading(path):
         with path.open("rb") as file:
             head = file.read(256)
         if path.suffix.lower() in _PICKLE_SUFFIXES or head.startswith(_PICKLE_HEADS):
@@ -91,8 +91,6 @@ def load(path: PathLike, format: str | None = None) -> KernelModel:
             )
         name = format or _by_suffix(path) or _by_contents(path, head)
         return _format(name).read(path)
-    except OSError as e:
-        raise InputError(f"cannot read {path}: {e.strerror or e}") from e
 
 
 def save(model: Any, path: PathLike, format: str | None = None) -> None:

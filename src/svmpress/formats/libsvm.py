@@ -12,11 +12,14 @@ What a file keeps of a model, and how:
 - Answers are those of ``svm-predict``: votes, the first class of equal votes. One-vs-rest becomes pairwise
   differences. Vectors that serve several classes are copied; :func:`cost` says beforehand how many there will be.
 - An input scaling has no place in the format. It goes to a range file of ``svm-scale`` beside the model
-  (``big.model.range``), is applied when that file is there at reading, and the two are replaced together.
+  (``big.model.range``), is applied when that file is there at reading, and the two are replaced together and belong
+  together: see :mod:`~svmpress.formats.pair`.
 """
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -28,14 +31,15 @@ from numpy.typing import NDArray
 from svmpress.decoders import Decoder, Floats, Identity, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError
 from svmpress.formats.layout import Packed, pack, unpack
-from svmpress.formats.libsvm_text import KERNELS, PROBABILITY, TASKS, Parsed, parse
+from svmpress.formats.libsvm_text import KERNELS, PROBABILITY, TASKS, Parsed
+from svmpress.formats.pair import read_pair, write_pair
 from svmpress.formats.ranges import beside, is_expressible, range_lines, read_range
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 from svmpress.numerics import Rows, is_csr, take
-from svmpress.storage import replacing
+from svmpress.storage import current_limits
 
-_MAX_COEF = 2**28
-"""Entries of the coefficient matrix (l, M), which is K/2 times larger than in the file."""
+_COEF_BYTES = 20
+"""What an entry of the coefficient matrix (l, M) takes while it is made; it is K/2 times larger than in the file."""
 
 _SPARSE_BELOW = 0.3
 """Share of non-zero features below which the vectors stay sparse."""
@@ -57,11 +61,14 @@ def read(path: Path) -> KernelModel:
     FormatError
         Which line is wrong, and why.
     """
-    parsed = parse(path)
-    ranges = beside(path)
+    parsed, lines = read_pair(path)
     scaling = None
-    if ranges.is_file():
-        scaling = read_range(ranges, parsed.vectors.shape[1], parsed.first_index)
+    if lines is not None:
+        scaling = read_range(beside(path), lines, parsed.vectors.shape[1], parsed.first_index)
+    machines = len(parsed.header["rho"])
+    if machines > 1:
+        needed = _COEF_BYTES * machines * parsed.vectors.shape[0]
+        current_limits().check_memory(needed, path.stat().st_size, path)
     try:
         return _model(parsed, scaling)
     except InputError as e:
@@ -98,8 +105,6 @@ def _machines(parsed: Parsed) -> tuple[Decoder, Floats, Floats, NDArray[np.bool_
     labels = np.array(header["label"])
     if labels.size == 2:
         return Sign(labels), -coef, rho, None
-    if rho.size * len(coef) > _MAX_COEF:
-        raise InputError(f"{len(coef)} vectors and {labels.size} classes have more coefficients than svmpress can hold")
     by_machine, mask = unpack(parsed.coef, np.array(header["nr_sv"]))
     return PairVote(labels, shape="ovo"), by_machine, -rho, mask
 
@@ -186,8 +191,7 @@ def write(model: KernelModel, path: Path) -> None:
     no model is somebody else's: it would be applied at the next reading, so nothing is written.
     """
     ranges = beside(path)
-    stale = model.scaling is None and ranges.exists()
-    if stale and not path.exists():
+    if model.scaling is None and os.path.exists(ranges) and not path.exists():
         raise FormatError(
             f"{ranges} is there and would be applied to the model when it is read, but the model has no scaling: "
             "remove that file or choose another name"
@@ -195,15 +199,8 @@ def write(model: KernelModel, path: Path) -> None:
     first_index = 0 if model.provenance.get("first_index") == 0 else 1
     packed = _packed(model)
     scales = [] if model.scaling is None else range_lines(model.scaling, first_index)
-    with replacing(path, *([ranges] if scales else [])) as files:
-        for text in _header_lines(model, packed):
-            files[0].write(text.encode("ascii") + b"\n")
-        for text in _vector_lines(model, packed, first_index):
-            files[0].write(text.encode("ascii") + b"\n")
-        for text in scales:
-            files[1].write(text.encode("ascii") + b"\n")
-    if stale:
-        ranges.unlink(missing_ok=True)
+    lines = itertools.chain(_header_lines(model, packed), _vector_lines(model, packed, first_index))
+    write_pair(path, lines, scales)
 
 
 def _packed(model: KernelModel) -> Packed:
