@@ -28,7 +28,7 @@ from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
 from svmpress.methods import Auto, Decision, Effort, LarsSVM, Layout, Method, Outcome, Paper, Problem, Progress
 from svmpress.model import KernelModel, expansion_bytes
-from svmpress.numerics import Backend, Rows, TracePoint, arrays
+from svmpress.numerics import Backend, Rows, TracePoint, arrays, check_labels, check_seed
 from svmpress.select import SelectionPath
 
 METHODS: dict[str, Callable[..., Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
@@ -202,7 +202,7 @@ def compress(
         y=_answers(source, X, y),
         layout=layout,
         backend=Backend.of(device),
-        seed=_seed(random_state),
+        seed=check_seed(random_state),
         max_bytes=max_memory,
         progress=progress or (lambda stage, done, total: None),
         deadline=_deadline(max_seconds, start),
@@ -241,12 +241,6 @@ def _method(method: str | Method, effort: Effort) -> Method:
     return method
 
 
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
-
-
 def _rows(source: KernelModel, X: Any) -> Rows | None:
     if X is None:
         return None
@@ -261,10 +255,7 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
         return None
     if X is None:
         raise InputError("y was given without X")
-    try:
-        y = np.asarray(y)
-    except ValueError as e:
-        raise InputError(f"y is not a list of labels or values: {e}") from e
+    y = check_labels(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if source.classes_ is None:
         try:

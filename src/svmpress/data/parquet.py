@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from svmpress.data.source import Block, ReadOptions, column_name, find_label, first_bad, open_binary
 from svmpress.errors import FormatError, MissingExtraError
+from svmpress.storage import current_limits, reading
 
 
 def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block]:
@@ -24,11 +25,8 @@ def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block
     except ImportError as e:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from e
     where = str(path)
-    try:
-        with open_binary(path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
-            yield from _stream(file, where, options)
-    except pyarrow.ArrowException as e:
-        raise FormatError(f"{where} is not a Parquet file, or is damaged: {str(e).splitlines()[0]}") from e
+    with open_binary(path) as raw, reading(where, "Parquet file"), pyarrow.parquet.ParquetFile(raw) as file:
+        yield from _stream(file, where, options)
 
 
 def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
@@ -36,6 +34,7 @@ def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
     names = [str(name) for name in schema.names]
     if not names:
         raise FormatError(f"{where} has no columns")
+    current_limits().check("features", len(names), where)
     label = find_label(names, len(names), options, where)
     for position, column in enumerate(schema):
         if position != label:

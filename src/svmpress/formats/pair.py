@@ -133,14 +133,16 @@ def write_pair(path: Path, lines: Iterable[str], scales: Sequence[str]) -> None:
         When the operating system refuses; it says what is true then.
     """
     ranges, body = beside(path), [text.encode("ascii") + b"\n" for text in scales]
-    with _replaced_together(path, scaled=bool(body)) as before:
-        with replacing(*([ranges] if body else []), path, before=before) as files:
-            sha = hashlib.sha256()
-            for line in _with_trailer(lines, body):
-                files[-1].write(line)
-                sha.update(line)
-            if body:
-                files[0].writelines([*body, f"{_SCALES}{sha.hexdigest()}\n".encode()])
+    with (
+        _replaced_together(path, scaled=bool(body)) as before,
+        replacing(*([ranges] if body else []), path, before=before) as files,
+    ):
+        sha = hashlib.sha256()
+        for line in _with_trailer(lines, body):
+            files[-1].write(line)
+            sha.update(line)
+        if body:
+            files[0].writelines([*body, f"{_SCALES}{sha.hexdigest()}\n".encode()])
 
 
 def _with_trailer(lines: Iterable[str], body: Sequence[bytes]) -> Iterator[bytes]:

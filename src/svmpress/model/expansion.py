@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from svmpress.decoders import Floats
 from svmpress.errors import InputError
@@ -23,10 +24,26 @@ _VECTOR_BLOCK = 4096
 
 
 def frozen(a: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view, leaving the caller's own array as it was."""
-    view = a.view()
-    view.flags.writeable = False
-    return view
+    """Return an array that nobody can write to: a copy, unless it is one already."""
+    memory: Any = a
+    while isinstance(memory, np.ndarray) and not memory.flags.writeable:
+        memory = memory.base
+    if memory is None or isinstance(memory, bytes):
+        return a
+    copy = np.array(a, order="K")
+    copy.flags.writeable = False
+    return copy
+
+
+def _frozen_rows(X: Rows) -> Rows:
+    """Return vectors that nobody can write to, dense or CSR."""
+    if not arrays.is_csr(X):
+        return frozen(arrays.to_numpy(X))
+    had = (X.data, X.indices, X.indptr)
+    parts = tuple(map(frozen, had))
+    if all(a is b for a, b in zip(had, parts, strict=True)):
+        return X
+    return sparse.csr_array(parts, shape=X.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +77,7 @@ class KernelExpansion:
 
     def __post_init__(self) -> None:
         vectors = arrays.check_rows(self.vectors, name="vectors")
-        vectors = vectors if arrays.is_csr(vectors) else frozen(arrays.to_numpy(vectors))
+        vectors = _frozen_rows(vectors)
         coef, intercept = np.asarray(self.coef), np.asarray(self.intercept)
         if coef.ndim != 2 or coef.shape[0] != vectors.shape[0]:
             raise InputError(f"coef has shape {coef.shape}; {vectors.shape[0]} vectors need ({vectors.shape[0]}, M)")

@@ -1,6 +1,7 @@
 """Arrays of any library, threads, linear systems, optimisers: arithmetic that knows nothing of SVMs."""
 
 from svmpress.numerics import arrays
+from svmpress.numerics.arguments import check_labels, check_seed, check_threads
 from svmpress.numerics.arrays import (
     DEFAULT_MAX_BYTES,
     Array,
@@ -20,6 +21,7 @@ from svmpress.numerics.arrays import (
     to_numpy,
     transposed_dot,
 )
+from svmpress.numerics.columns import common_columns, select_columns
 from svmpress.numerics.optimisers import (
     STEPS_REMEMBERED,
     Progress,
@@ -50,6 +52,10 @@ __all__ = [
     "any_negative",
     "arrays",
     "blocks",
+    "check_labels",
+    "check_seed",
+    "check_threads",
+    "common_columns",
     "dense",
     "device_of",
     "dot",
@@ -60,6 +66,7 @@ __all__ = [
     "one_blas_thread",
     "one_scipy_thread",
     "pieces",
+    "select_columns",
     "side_by_side",
     "solve_positive",
     "solve_ridged",

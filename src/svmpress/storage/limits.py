@@ -95,12 +95,13 @@ def _how(name: str) -> str:
     )
 
 
-_current: ContextVar[Limits] = ContextVar("limits", default=Limits())
+_DEFAULT = Limits()
+_current: ContextVar[Limits | None] = ContextVar("limits", default=None)
 
 
 def current_limits() -> Limits:
     """Return the limits that hold here."""
-    return _current.get()
+    return _current.get() or _DEFAULT
 
 
 @contextmanager
@@ -122,8 +123,9 @@ def limits(**changes: int) -> Iterator[Limits]:
     for name in changes:
         if name not in known:
             raise InputError(f"there is no limit {name[:40]!r}; there are {', '.join(known)}")
-    token = _current.set(replace(_current.get(), **changes))
+    changed = replace(current_limits(), **changes)
+    token = _current.set(changed)
     try:
-        yield _current.get()
+        yield changed
     finally:
         _current.reset(token)

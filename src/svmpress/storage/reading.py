@@ -54,7 +54,7 @@ def reading(where: object, what: str = "") -> Iterator[None]:
     ...     raise KeyError("descr")
     Traceback (most recent call last):
         ...
-    svmpress.errors.FormatError: rows.npz is damaged, or no NumPy archive: KeyError: 'descr'
+    svmpress.errors.FormatError: rows.npz is not a NumPy archive, or is damaged: KeyError: 'descr'
     """
     try:
         yield
@@ -65,7 +65,7 @@ def reading(where: object, what: str = "") -> Iterator[None]:
     except Exception as e:
         if isinstance(e, OSError) and e.errno in _OF_THE_SYSTEM:
             raise InputError(f"cannot read {where}: {e.strerror or e}") from e
-        kind = f", or no {what}" if what else ""
+        kind = f"is not a {what}, or is damaged" if what else "is damaged"
         text = str(e).strip()
         reason = f"{type(e).__name__}: {shown(text.splitlines()[0])}" if text else type(e).__name__
-        raise FormatError(f"{where} is damaged{kind}: {reason}") from e
+        raise FormatError(f"{where} {kind}: {reason}") from e

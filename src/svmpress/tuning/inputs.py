@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from svmpress.compression import METHODS
 from svmpress.errors import InputError
 from svmpress.methods import Layout, Method
-from svmpress.numerics import Rows, arrays
+from svmpress.numerics import Rows, arrays, check_labels, check_seed
 from svmpress.training import held_out
 from svmpress.tuning.proposals import Sampler
 from svmpress.tuning.workbench import Fold, Metric
@@ -48,8 +48,7 @@ def check_arguments(
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"random_state must be a whole number of at least 0, not {seed!r}")
+    check_seed(seed)
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be a positive number of seconds, not {time_limit!r}")
 
@@ -70,7 +69,7 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[Any] | None, 
         if kind != "outlier":
             raise InputError(f"{kind} needs y: one label or value for each row")
         return X, None, kind
-    y = np.asarray(y)
+    y = check_labels(y)
     if y.shape[:1] != (n,) or (y.ndim != 1 and kind != "regression"):
         raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")
     if kind == "regression":
