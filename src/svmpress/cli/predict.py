@@ -6,7 +6,8 @@ import argparse
 import time
 from typing import Any
 
-from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, output, refuse_same_file
+from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, refuse_same_file
+from svmpress.cli.streams import output
 
 _EPILOG = """\
 The file is read, answered and written in blocks, so it may be larger than memory. Labels in it are
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> Report:
     rows, busy, start = 0, 0.0, time.perf_counter()
     with output(args.output) as file, bars(args) as progress:
         for part in streaming.predict_file(model, args.data, options, scores=args.scores, progress=progress):
-            file.write(streaming.as_lines(part.values).encode())
+            file.write(streaming.as_lines(part.values).encode("utf-8", "surrogatepass"))
             rows, busy = rows + len(part.values), busy + part.seconds
         file.flush()
     took = time.perf_counter() - start

@@ -128,7 +128,7 @@ class TextFile:
     """An open text file: its decompressed bytes, and how far the reader has come in the file itself."""
 
     name: str
-    lines: io.BufferedReader
+    lines: io.BufferedReader[Any]
     raw: IO[bytes]
     size: int | None
 

@@ -67,7 +67,7 @@ class Limits:
         Traceback (most recent call last):
             ...
         svmpress.errors.FormatError: wide.model asks for 2,147,483,648 features, and the limit is 16,777,216: if you \
-trust the file, raise the limit (svmpress.limits(features=...), on the command line --limit features=...)
+trust the file, raise the limit (svmpress.limits(features=...), on the command line --allow features=...)
         """
         most = getattr(self, name)
         if value > most:
@@ -91,7 +91,7 @@ trust the file, raise the limit (svmpress.limits(features=...), on the command l
 
 def _how(name: str) -> str:
     return (
-        f"if you trust the file, raise the limit (svmpress.limits({name}=...), on the command line --limit {name}=...)"
+        f"if you trust the file, raise the limit (svmpress.limits({name}=...), on the command line --allow {name}=...)"
     )
 
 

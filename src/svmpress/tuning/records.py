@@ -135,13 +135,16 @@ class Records:
         ------
         FormatError
             When it is something else, which is left alone.
+        InputError
+            When it belongs to a search that is running.
         """
         try:
             with Path(path).open("rb") as file:
+                _lock(file, path)
                 head = file.read(len(_BEGINNING))
-            if not _BEGINNING.startswith(head):
-                raise FormatError(f"{path} does not hold the records of a search, and is not removed")
-            Path(path).unlink()
+                if not _BEGINNING.startswith(head):
+                    raise FormatError(f"{path} does not hold the records of a search, and is not removed")
+                Path(path).unlink()
         except FileNotFoundError:
             return
         except OSError as e:
@@ -185,7 +188,11 @@ class Records:
                     raise FormatError(f"{path} does not hold the records of a search")
                 file.truncate(0)
                 records = cls(plain, [], file)
-                records._write({"svmpress_search": PROTOCOL, "search": plain})
+                try:
+                    records._write({"svmpress_search": PROTOCOL, "search": plain})
+                except BaseException:  # a full disk, mostly: half a header would be of use to nobody
+                    Path(path).unlink(missing_ok=True)
+                    raise
             try:
                 yield records
             except Exception:
