@@ -181,14 +181,14 @@ class Records:
             if whole:
                 records = cls._parsed(content[:whole].split(b"\n")[:-1], path)
                 _refuse_another(records.header, plain, path)
-                file.truncate(whole)
+                _truncate(file, whole)
                 records._file = file
             else:
                 if not content.startswith(_BEGINNING[: len(content)]):
                     raise FormatError(f"{path} does not hold the records of a search")
-                file.truncate(0)
                 records = cls(plain, [], file)
                 try:
+                    _truncate(file, 0)
                     records._write({"svmpress_search": PROTOCOL, "search": plain})
                 except BaseException:  # a full disk, mostly: half a header would be of use to nobody
                     Path(path).unlink(missing_ok=True)
@@ -243,6 +243,13 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
         return Path(path).open("a+b", buffering=0)  # what could not be written is not tried again on closing
     except OSError as e:
         raise InputError(f"cannot write {path}: {e.strerror or e}") from e
+
+
+def _truncate(file: IO[bytes], size: int) -> None:
+    try:
+        file.truncate(size)
+    except OSError as e:
+        raise InputError(f"cannot write {file.name}: {e.strerror or e}") from e
 
 
 def _lock(file: IO[bytes], path: str | os.PathLike[str]) -> None:
