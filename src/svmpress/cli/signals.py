@@ -2,7 +2,8 @@
 
 A signal becomes an exception in the main thread, so that files in the making are given up in good order. But Python
 sees a signal only between two of its own steps, and the training of an SVM is one step of minutes. So a thread watches:
-what has not ended after a moment is ended.
+what has not ended after a moment is ended. Without the extension in C it is a thread of Python, which has to wait for
+calls that share no lock.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
+
+from svmpress import native
 
 _PATIENCE = 0.7
 """Seconds that the main thread has to end by itself."""
@@ -34,8 +37,11 @@ def ending_on_signals() -> Iterator[None]:
     for number, before in handled.items():
         if before is not signal.SIG_IGN:  # as nohup and a shell's & want it
             signal.signal(number, _stop)
-    watch = threading.Thread(target=_watch, args=(reader, ended), daemon=True)
-    watch.start()
+    compiled, _ = native.load()
+    if compiled is not None:
+        compiled.watch(reader, round(1000 * _PATIENCE))
+    else:
+        threading.Thread(target=_watch, args=(reader, ended), daemon=True).start()
     try:
         yield
     finally:
@@ -43,9 +49,7 @@ def ending_on_signals() -> Iterator[None]:
         for number, before in handled.items():
             signal.signal(number, before)
         signal.set_wakeup_fd(woken)
-        os.close(writer)
-        watch.join()
-        os.close(reader)
+        os.close(writer)  # which ends the thread
 
 
 def _stop(number: int, frame: Any) -> None:
@@ -63,3 +67,4 @@ def _watch(reader: int, ended: threading.Event) -> None:
             with contextlib.suppress(OSError):
                 os.write(2, f"svmpress: {_SIGNALS[signal.Signals(got[0])]}\n".encode())
             os._exit(128 + got[0])
+    os.close(reader)

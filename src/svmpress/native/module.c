@@ -95,6 +95,7 @@ static PyObject *apply(PyObject *module, PyObject *args) {
 static PyMethodDef module_methods[] = {
     {"instruction_sets", instruction_sets, METH_NOARGS, "(name, bytes of a register) that run here, fastest first"},
     {"apply", apply, METH_VARARGS, "apply(isa, kernel, x): 2^x for x <= 0 (RBF) or tanh(x log(2) / 2) (SIGMOID), in place"},
+    {"watch", svmpress_watch, METH_VARARGS, "watch(file, milliseconds): end the process so long after a signal in a pipe"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -21,6 +21,9 @@ static inline int64_t size_of(int64_t a, int64_t b, int64_t c) {
     return sum > INT64_MAX / 64 ? -1 : sum;
 }
 
+/* Python's watch(file, milliseconds); see watch.c. */
+PyObject *svmpress_watch(PyObject *module, PyObject *args);
+
 extern PyType_Spec svmpress_objective_spec, svmpress_packed_spec;
 
 #endif
