@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from svmpress.decoders import Argmax, Decoder, Identity, PairDAG, PairVote, Sign
-from svmpress.errors import FormatError, InputError
+from svmpress.errors import FormatError, InputError, shown
 from svmpress.kernels import kernel_by_name
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 from svmpress.numerics import is_csr
@@ -136,7 +136,7 @@ def read(path: Path) -> KernelModel:
         except FormatError:
             raise
         except zipfile.BadZipFile as e:
-            raise FormatError(f"{path} is not a complete svmpress file: {e}") from e
+            raise FormatError(f"{path} is not a complete svmpress file: {shown(str(e))}") from e
         except InputError as e:
             raise FormatError(f"{path}: {e}") from e
 

@@ -157,7 +157,7 @@ class Records:
             if header["svmpress_search"] != PROTOCOL:
                 raise FormatError(f"{path} was written by another version of svmpress; name another file")
             return cls(header["search"], [Trial.of(json.loads(line)) for line in lines[1:]])
-        except (ValueError, KeyError, TypeError, IndexError, UnicodeDecodeError) as e:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as e:
             if isinstance(e, FormatError):
                 raise
             raise FormatError(f"{path} does not hold the records of a search") from e
