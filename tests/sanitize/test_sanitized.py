@@ -69,7 +69,7 @@ def lie(value, rng):
         if choice == 0:
             return value.ravel()[: rng.integers(value.size + 1)].copy()
         if choice == 1:
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore", over="ignore"):
                 return value.astype((np.float32, np.float64, np.int32, np.int64)[rng.integers(4)])
         changed = value.copy()
         changed.flat[rng.integers(value.size)] = NUMBERS[rng.integers(8)] if value.dtype.kind == "f" else (
