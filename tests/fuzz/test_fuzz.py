@@ -58,6 +58,14 @@ def test_records_that_are_nested_without_end(tmp_path, line):
         tuning.Records.load(tmp_path / "search.jsonl")
 
 
+def test_labels_of_what_are_no_characters(tmp_path):
+    """NumPy makes no text of them, and says so by a SystemError."""
+    labels = np.array([2**32 - 1, 97], np.uint32).view("<U1")
+    np.savez(tmp_path / "rows.npz", X=np.zeros((2, 1)), y=labels)
+    with pytest.raises(FormatError, match=r"rows\.npz: y holds text with what is no character"):
+        data.read(tmp_path / "rows.npz")
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -89,7 +89,7 @@ ODD = {
 }
 
 
-OPEN = {"subnormal rows", "targets that are times", "gamma 1e300"}
+OPEN = {"subnormal rows", "gamma 1e300", "gamma 1e-10", "C 1e-9"}
 """What the descents of the default method do not take yet: a matrix that is singular, a width that is not a number."""
 
 
@@ -99,7 +99,7 @@ def cases():
         yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", list(cases()))
 def test_odd_data(name):
     X, y, svm = ODD[name]()
     check(svm.fit(X, y), X, y)

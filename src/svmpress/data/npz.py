@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import sys
 import zipfile
 from collections.abc import Generator, Iterator, Mapping
 from typing import IO, Any
@@ -64,7 +65,15 @@ class _Member:
         content = self.stream.read(wanted)
         if len(content) != wanted:
             raise FormatError(f"{self.where} is truncated")
+        self._check_text(content)
         return np.frombuffer(content, dtype=self.dtype).reshape((count, *self.shape[1:]))
+
+    def _check_text(self, content: bytes) -> None:
+        """Refuse numbers that are no characters, of which Python makes no text."""
+        if self.dtype.kind == "U":
+            codes = np.frombuffer(content, dtype=np.dtype(np.uint32).newbyteorder(self.dtype.byteorder))
+            if codes.size and codes.max() > sys.maxunicode:
+                raise FormatError(f"{self.where} holds text with what is no character")
 
     def _read_fortran(self, count: int) -> NDArray[Any]:
         if self._whole is None:
