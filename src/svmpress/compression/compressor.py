@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.compression.budget import Budget
+from svmpress.compression.columns import narrowed, widened
 from svmpress.compression.expectation import Expectation, doubts, expect, growth
 from svmpress.compression.rows import checked_apart, heeded
 from svmpress.compression.sizing import SizePoint, search_size
@@ -207,13 +208,18 @@ def compress(
         progress=progress or (lambda stage, done, total: None),
         deadline=_deadline(max_seconds, start),
     )
+    problem, columns = narrowed(problem)
     problem, unused = heeded(problem)
     fitted, check = checked_apart(problem)
     if budget.max_drop is not None:
         result = _within_drop(fitted, way, budget)
     else:
-        result = _to_size(fitted, way, budget, budget.size(source))
+        size = budget.size(source if budget.max_latency is None else problem.source)
+        result = _to_size(fitted, way, budget, size)
     result = _judged(result, problem, check, unused)
+    if columns is not None:
+        model = source if result.model is problem.source else widened(result.model, source, columns)
+        result = replace(result, model=model, source=source)
     for warning in result.warnings:
         warnings.warn(warning, SvmpressWarning, stacklevel=2)
     return replace(result, timings={**result.timings, "total": time.perf_counter() - start})

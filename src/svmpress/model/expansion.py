@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from svmpress.decoders import Floats
 from svmpress.errors import InputError
@@ -35,15 +34,12 @@ def frozen(a: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-def _frozen_rows(X: Rows) -> Rows:
-    """Return vectors that nobody can write to, dense or CSR."""
-    if not arrays.is_csr(X):
-        return frozen(arrays.to_numpy(X))
-    had = (X.data, X.indices, X.indptr)
-    parts = tuple(map(frozen, had))
-    if all(a is b for a, b in zip(had, parts, strict=True)):
-        return X
-    return sparse.csr_array(parts, shape=X.shape)
+def _own_rows(X: Rows) -> Rows:
+    """Return vectors that are nobody else's: dense ones that cannot be written to, or a copy of CSR ones.
+
+    scikit-learn's compiled loops take no sparse rows that cannot be written to.
+    """
+    return X.copy() if arrays.is_csr(X) else frozen(arrays.to_numpy(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +73,7 @@ class KernelExpansion:
 
     def __post_init__(self) -> None:
         vectors = arrays.check_rows(self.vectors, name="vectors")
-        vectors = _frozen_rows(vectors)
+        vectors = _own_rows(vectors)
         coef, intercept = np.asarray(self.coef), np.asarray(self.intercept)
         if coef.ndim != 2 or coef.shape[0] != vectors.shape[0]:
             raise InputError(f"coef has shape {coef.shape}; {vectors.shape[0]} vectors need ({vectors.shape[0]}, M)")
