@@ -58,6 +58,20 @@ def test_records_that_are_nested_without_end(tmp_path, line):
         tuning.Records.load(tmp_path / "search.jsonl")
 
 
+def test_a_name_of_a_kernel_is_cut(tmp_path):
+    """It may be as long as the schema of the file."""
+    path, contents = tmp_path / "m.svmpress", {}
+    save(seeds.models()["rbf.svmpress"], path)
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content.replace(b'"rbf"', b'"' + b"rbf " * 5000 + b'"'))
+    with pytest.raises(FormatError, match=r"unknown kernel 'rbf rbf .*\.\.\.'; svmpress knows") as caught:
+        load(path)
+    assert len(str(caught.value)) < 300 + len(str(path))
+
+
 def test_labels_of_what_are_no_characters(tmp_path):
     """NumPy makes no text of them, and says so by a SystemError."""
     labels = np.array([2**32 - 1, 97], np.uint32).view("<U1")
