@@ -140,7 +140,7 @@ def _choose(members: Mapping[str, str], where: str, options: ReadOptions) -> tup
     asked = options.split.lower() if options.split else None
     if asked is not None:
         if asked not in splits:
-            known = ", ".join(splits) or "no parts"
+            known = shown(", ".join(splits)) or "no parts"
             raise FormatError(f"{where} has no part {options.split!r}; it has {known}")
         return f"x_{asked}", f"_{asked}"
     if _holds_rows(members, "x"):
@@ -152,8 +152,8 @@ def _choose(members: Mapping[str, str], where: str, options: ReadOptions) -> tup
         chosen = chosen or splits[0]
         return f"x_{chosen}", f"_{chosen}"
     if splits:
-        raise FormatError(f"{where} has the parts {', '.join(splits)}; choose one with split (--split)")
-    raise FormatError(f"{where} holds {', '.join(sorted(members)) or 'nothing'}, but no array X")
+        raise FormatError(f"{where} has the parts {shown(', '.join(splits))}; choose one with split (--split)")
+    raise FormatError(f"{where} holds {shown(', '.join(sorted(members))) or 'nothing'}, but no array X")
 
 
 def _labels(
