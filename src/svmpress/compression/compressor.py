@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.compression.budget import Budget
+from svmpress.compression.columns import narrowed, widened
 from svmpress.compression.expectation import doubts, expect, growth
 from svmpress.compression.outputs import one_output_a_class
 from svmpress.compression.probabilities import with_probabilities
@@ -45,7 +46,7 @@ from svmpress.methods import (
     exact_expansion,
 )
 from svmpress.model import KernelModel, doubt_of_scale
-from svmpress.numerics import Backend, Rows, arrays, ordered_columns, seed_of
+from svmpress.numerics import Backend, Rows, arrays, check_labels, ordered_columns, seed_of
 from svmpress.wrapping import unwrapped
 
 METHODS: dict[str, Callable[..., Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
@@ -171,14 +172,20 @@ def compress(
         deadline=_deadline(max_seconds, start),
     )
     doubt = None if problem.rows is None else doubt_of_scale(source, problem.rows)
+    problem, columns = narrowed(problem)
     problem, unused = heeded(problem)
     if method == "auto" and _may_be_exact(source.kernel):
         way = Exact(way)
     if budget.max_drop is not None:
         result = _within_drop(problem, way, budget)
     else:
-        result = _to_size(problem, way, budget, budget.size(source))
-    return _reported(_judged(result, problem, (*unused, *([doubt] if doubt else []))), start)
+        size = budget.size(source if budget.max_latency is None else problem.source)
+        result = _to_size(problem, way, budget, size)
+    result = _judged(result, problem, (*unused, *([doubt] if doubt else [])))
+    if columns is not None:
+        small = source if result.model is problem.source else widened(result.model, source, columns)
+        result = replace(result, model=small, source=source)
+    return _reported(result, start)
 
 
 def _reported(result: Compression, start: float) -> Compression:
@@ -230,10 +237,7 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
         return None
     if X is None:
         raise InputError("y was given without X")
-    try:
-        y = np.asarray(y)
-    except ValueError as e:
-        raise InputError(f"y is not a list of labels or values: {e}") from e
+    y = check_labels(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if source.classes_ is None:
         try:
