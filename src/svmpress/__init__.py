@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for those who check types and complete names
-    from svmpress.compression import Budget, Compression, Status, compress
+    from svmpress.compression import Budget, Compression, CompressionPath, Status, compress, compress_path
     from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
     from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError, SvmpressWarning
     from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
-    from svmpress.exports import QuantizedModel, export_c, export_web, quantize
+    from svmpress.exports import QuantizedModel, export_c, export_page, export_web, quantize
     from svmpress.formats import from_estimator, load, save, to_estimator
     from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
     from svmpress.model import KernelExpansion, KernelModel, Scaling
@@ -27,11 +27,11 @@ if TYPE_CHECKING:  # for those who check types and complete names
 __version__ = "0.1.0"
 
 _HOMES = {
-    "compression": ["Budget", "Compression", "Status", "compress"],
+    "compression": ["Budget", "Compression", "CompressionPath", "Status", "compress", "compress_path"],
     "decoders": ["Argmax", "Identity", "PairDAG", "PairVote", "Sign"],
     "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError", "SvmpressWarning"],
     "estimators": ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"],
-    "exports": ["QuantizedModel", "export_c", "export_web", "quantize"],
+    "exports": ["QuantizedModel", "export_c", "export_page", "export_web", "quantize"],
     "formats": ["from_estimator", "load", "save", "to_estimator"],
     "kernels": ["RBF", "ChiSquared", "Laplacian", "Linear", "Polynomial", "Sigmoid"],
     "model": ["KernelExpansion", "KernelModel", "Scaling"],
@@ -51,6 +51,7 @@ __all__ = [
     "CompressedOutlierDetector",
     "CompressedRegressor",
     "Compression",
+    "CompressionPath",
     "FormatError",
     "Identity",
     "InputError",
@@ -73,8 +74,10 @@ __all__ = [
     "SvmpressError",
     "SvmpressWarning",
     "compress",
+    "compress_path",
     "draw_front",
     "export_c",
+    "export_page",
     "export_web",
     "from_estimator",
     "limits",

@@ -47,7 +47,7 @@ def test_files_and_table(tmp_path):
     assert digits.after.file_bytes == (tmp_path / "out" / "digits-small.model").stat().st_size
     assert (tmp_path / "out" / "figure2.png").read_bytes().startswith(b"\x89PNG")
     assert "figure2.svg" in result.text()
-    names = ["digits-web/model.js", "digits-web/index.html", "digits.onnx"]
+    names = ["digits.html", "digits-web/model.js", "digits-web/index.html", "digits.onnx"]
     for export, name in zip(result.exports, names, strict=True):
         assert export.file_bytes == (tmp_path / "out" / name).stat().st_size
         assert f"{name}  {export.about}, {export.file_bytes / 1024:,.1f} KiB" in result.text()
@@ -71,7 +71,7 @@ def test_command(tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert [c["name"] for c in facts["comparisons"]] == ["digits", "clusters"]
     assert facts["figures"] == []
-    assert len(facts["exports"]) == 3
+    assert len(facts["exports"]) == 4
 
 
 @pytest.mark.slow
@@ -80,7 +80,7 @@ def test_what_needs_an_extra_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     result = demo(tmp_path)
     assert result.figures == ()
-    assert len(result.exports) == 2
+    assert len(result.exports) == 3
     assert "digits.onnx is left out: writing onnx files needs onnx" in result.text()
     assert "left out: drawing figures needs matplotlib" in result.text()
 

@@ -62,12 +62,21 @@ def test_a_training_of_minutes_ends_at_once(home, tmp_path, number, code):
 @pytest.mark.parametrize(("number", "code"), CODES)
 def test_a_signal_while_modules_are_loaded(home, number, code):
     """Whenever it comes once the program has begun, there is no traceback."""
-    begins = "import svmpress.__main__ as m, signal, os, sys\nsys.argv[1:] = ['inspect', 'm.svmpress']\n"
     for delay in (0.001, 0.05, 0.2, 0.5):
-        alarm = f"import threading\nthreading.Timer({delay}, os.kill, (os.getpid(), {int(number)})).start()\n"
-        process = subprocess.run(
-            [sys.executable, "-c", begins + alarm + "m.start()"], cwd=home, capture_output=True, check=False
-        )
+        program = f"""
+import os, sys, threading
+import svmpress.__main__ as m
+
+class Alarm:  # the first module that the program loads is the moment when it has begun
+    def find_spec(self, name, path=None, target=None):
+        if name == "svmpress.cli":
+            threading.Timer({delay}, os.kill, (os.getpid(), {int(number)})).start()
+
+sys.argv[1:] = ["inspect", "m.svmpress"]
+sys.meta_path.insert(0, Alarm())
+m.start()
+"""
+        process = subprocess.run([sys.executable, "-c", program], cwd=home, capture_output=True, check=False)
         assert process.returncode in (0, code)
         assert b"Traceback" not in process.stderr
         if delay == 0.001:

@@ -42,6 +42,8 @@ def test_columns_that_are_zero_everywhere_cost_nothing(with_rows, kernel):
     assert peak < 100 * 2**20  # one dense vector would be 80 MB, and there are dozens
     assert result.source is wide
     assert result.model.n_features == d
+    path = svmpress.compress_path(wide, *given[1], sizes=[3, 6])
+    assert [(r.source, r.model.n_features) for r in path] == [(wide, d)] * 2
     np.testing.assert_allclose(
         result.model.decision_values(spread(X, columns, d)), small.decision_values(sparse.csr_array(X)), atol=1e-6
     )

@@ -161,6 +161,12 @@ def test_the_tour_of_scikit_learn_runs(tmp_path):
         assert namespace["result"].model.n_vectors == 60
 
 
+def test_the_page_of_reports_runs(tmp_path, capture):
+    with ran(ROOT / "docs" / "reports.md", tmp_path, capture) as namespace:
+        assert namespace["path"].sizes == (10, 20, 50)
+        assert {"report.html", "one.html", "both.html", "digits.html"} <= {p.name for p in tmp_path.iterdir()}
+
+
 def test_the_page_of_exports_runs(tmp_path, capture):
     with ran(ROOT / "docs" / "exports.md", tmp_path, capture) as namespace:
         small, T = namespace["small"], namespace["X_test"]
@@ -183,6 +189,7 @@ def test_every_page_with_code_is_run():
     tried = {
         "README.md",
         "docs/exports.md",
+        "docs/reports.md",
         "docs/scikit-learn.md",
         "docs/add-a-kernel.md",
         "docs/add-a-format.md",

@@ -303,7 +303,7 @@ def test_a_mean_of_regressors_of_one_kernel_is_one_regressor(diabetes):
         whole_again = small(whole, vectors=10**6)
         assert whole_again.model.n_outputs == 1
         np.testing.assert_allclose(whole_again.estimator.predict(X), whole.predict(X), atol=1e-8)
-        assert small(whole, X, y, vectors=60).estimator.score(X, whole.predict(X)) > 0.8
+        assert small(whole, X, vectors=60).estimator.score(X, whole.predict(X)) > 0.8  # with y it may well be better
 
 
 def test_regressors_of_several_kernels_are_compressed_one_by_one(diabetes):

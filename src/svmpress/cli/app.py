@@ -8,13 +8,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from svmpress import __version__
-from svmpress.cli import compress, demo, evaluate, export, inspect, predict, search, study, train
+from svmpress.cli import compress, demo, evaluate, export, inspect, predict, report, search, study, train
 from svmpress.cli.common import Parser, emit, limited
 from svmpress.cli.signals import ending_on_signals
 from svmpress.cli.streams import forget_stdout, to_stdout
 from svmpress.errors import SvmpressError
 
-COMMANDS = (train, compress, search, predict, evaluate, inspect, export, study, demo)
+COMMANDS = (train, compress, search, predict, evaluate, report, inspect, export, study, demo)
 """The modules of the commands, in the order of the help."""
 
 _EPILOG = """\
@@ -57,9 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return e.code if isinstance(e.code, int) else 2
     try:
         with _plain_warnings(), ending_on_signals(), limited(args):
-            report = args.run(args)
+            found = args.run(args)
             with to_stdout():
-                emit(report, args)
+                emit(found, args)
                 sys.stdout.flush()
     except SvmpressError as e:
         _say(f"error: {e}")
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone: nothing is left to say, not even at exit
         forget_stdout()
         return 141
-    return int(report.code)
+    return int(found.code)
 
 
 def _say(message: str) -> None:

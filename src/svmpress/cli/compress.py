@@ -14,7 +14,6 @@ from svmpress.cli.common import (
     add_output_arguments,
     bars,
     copies_remark,
-    data_choices,
     destination,
     layout_of,
     number_of_bytes,
@@ -23,12 +22,14 @@ from svmpress.cli.common import (
     seconds,
     table,
 )
+from svmpress.cli.compress_sizes import refuse_page, rows_of, run_sizes, sizes, write_page
 from svmpress.cli.models import add_model_arguments, load_model, refuse_foreign_ranges
 
 _EPILOG = """\
 Give at most one budget; without one, a tenth of the vectors is kept. With --data the small model is
 fitted on those rows (unscaled, as the model gets them), without it on the support vectors alone.
 Labels in the data, or values of a regression, help to judge and to fit; --no-labels leaves them out.
+With --sizes each size gets a file of its own: small-5.model, small-10.model, ...
 
 examples:
   svmpress compress big.model -o small.model --ratio 0.1 --data train.svm
@@ -36,6 +37,7 @@ examples:
   svmpress compress big.svmpress -o small.svmpress --max-drop 0.005 --data train.csv
   svmpress compress big.model -o small.svmpress --max-bytes 64k --data train.npz
   svmpress compress big.model -o small.model --max-latency 20us --method paper
+  svmpress compress big.model -o small.model --sizes 5,10,20,50 --data train.svm --test test.svm --report look.html
 """
 
 
@@ -81,6 +83,16 @@ def add(commands: Any) -> None:
         "--weights", choices=("float", "int16", "int8", "int4"), default="int8", help="(default: int8)"
     )
     numbers.add_argument("--coef", choices=("int16", "int8"), default="int16", help="(default: int16)")
+    budget.add_argument(
+        "--sizes",
+        type=sizes,
+        metavar="N,N,...",
+        help="several numbers of vectors from one search, or auto: a fifth of the vectors, and halves of that",
+    )
+    look = p.add_argument_group("something to look at")
+    look.add_argument("--report", metavar="FILE", help="page to write about the result, one file of HTML")
+    look.add_argument("--test", metavar="DATA", help="rows that the source has not seen, to measure on")
+    look.add_argument("--image", metavar="HxW", help="features are the pixels of a picture: 28x28")
     _add_method(p)
     add_model_arguments(p)
     add_data_arguments(p, split="train")
@@ -130,6 +142,7 @@ def run(args: argparse.Namespace) -> Report:
     from svmpress.errors import SvmpressWarning
 
     form = destination(args.output, args.format, args.model, args.data)
+    refuse_page(args)
     source = load_model(args, args.model)
     if args.dag:
         source = _as_dag(source)
@@ -137,7 +150,9 @@ def run(args: argparse.Namespace) -> Report:
     refuse_foreign_ranges(args.output, form, scaled=source.scaling is not None)
     with bars(args) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", SvmpressWarning)  # the result has them, too
-        source, X, y = _rows(args, source, progress)
+        source, X, y = rows_of(args, source, args.data, "train", progress)
+        if args.sizes is not None:
+            return run_sizes(args, form, source, X, y, progress)
         result = compress(
             source,
             X,
@@ -159,13 +174,22 @@ def run(args: argparse.Namespace) -> Report:
             progress=progress,
         )
     formats.save(result.model, args.output, form)
+    write_page(args, result, source)
     for warning in result.warnings:
         remark(args, f"warning: {warning}")
     note = copies_remark(result.model, form)
     if note:
         remark(args, f"note: {note}")
-    facts = {
+    return Report(
+        _facts(args, source, result, note),
+        f"{result.summary()}\n{table({'written to': args.output, 'report': args.report})}",
+    )
+
+
+def _facts(args: argparse.Namespace, source: Any, result: Any, note: str | None) -> dict[str, Any]:
+    return {
         "output": args.output,
+        "report": args.report,
         "status": result.status.name.lower(),
         "message": result.message,
         "warnings": list(result.warnings),
@@ -182,21 +206,6 @@ def run(args: argparse.Namespace) -> Report:
         "notes": [*result.notes, *([note] if note else [])],
         "curve": [vars(point) for point in result.curve],
     }
-    return Report(facts, f"{result.summary()}\n{table({'written to': args.output})}")
-
-
-def _rows(args: argparse.Namespace, source: Any, progress: Any) -> tuple[Any, Any, Any]:
-    """Return the source, widened if need be, and the rows and labels of --data."""
-    from svmpress import data
-    from svmpress.data import streaming
-
-    if args.data is None:
-        return source, None, None
-    options = streaming.read_options(source, labels=None, default_split="train")
-    rows = data.read(args.data, options, progress=progress, **data_choices(args))
-    source, X = streaming.fit_columns(source, rows.X, elastic=rows.elastic)
-    y = None if rows.y is None or source.task == "outlier" else data.labels_like(rows.y, source.classes_)
-    return source, streaming.prepared(source, X), y
 
 
 def _as_dag(source: Any) -> Any:

@@ -179,7 +179,10 @@ def _measure(model: KernelModel, path: Path, X: NDArray[Any], y: NDArray[Any]) -
 def _export(file: str, folder: Path) -> tuple[tuple[Export, ...], str]:
     """Write the compressed digits as programs; return them, and what was left out and why."""
     module, _, page, _ = exports.export_web(file, folder / "digits-web")
+    both = {"compressed": file, "full SVM": folder / "digits-big.model"}
+    drawn = exports.export_page(both, folder / "digits.html", image=(8, 8), title="Draw a digit")
     written = (
+        Export("a page to draw a digit on", str(drawn), drawn.stat().st_size),
         Export("the digits in JavaScript", str(module), module.stat().st_size),
         Export("a page that tries it", str(page), page.stat().st_size),
     )

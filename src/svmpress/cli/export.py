@@ -29,7 +29,7 @@ A LibSVM vector serves one class only, so a model of many classes that share the
 the command says how many before it writes.
 An ONNX file is a graph of plain operators for onnxruntime and the like; such a graph is not read back.
 A file ending in .js or .mjs is a module of JavaScript for browsers and node; a folder (--target web) gets a page
-that tries it, too.
+that tries it, too. A file ending in .html is a page with sliders for the features, or a canvas to draw on (--image).
 
 {export_c.EPILOG}
 examples:
@@ -39,6 +39,7 @@ examples:
   svmpress export small.svmpress -o model.js
   svmpress export small.svmpress --target web -o web/
   svmpress export small.svmpress -o firmware/ --target c --data train.svm --weights int4
+  svmpress export small.svmpress -o try.html --image 28x28 --span 0 255
 """
 
 
@@ -63,6 +64,19 @@ def add(commands: Any) -> None:
         "suffix of the output)",
     )
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
+    p.add_argument(
+        "--image",
+        type=export_c.image_size,
+        metavar="HxW",
+        help="features are the pixels of a picture, 28x28 say: for a page, which has a canvas then, and for C code",
+    )
+    p.add_argument(
+        "--span",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="least and largest value of the features on a page (default: told by the vectors)",
+    )
     onnx = p.add_argument_group("ONNX files")
     onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
     onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
@@ -80,6 +94,10 @@ def run(args: argparse.Namespace) -> Report:
     for_c = export_c.options(args)
     if target != "c" and for_c:
         raise InputError(f"{for_c[0]} is for C code: say --target c, and name a folder (-o FOLDER)")
+    if target == "file" and (args.image is not None or args.span is not None):
+        raise InputError(
+            "--image and --span are for a page to try the model in: let the name of the output end in .html"
+        )
     return _to_file(args) if target == "file" else TARGETS[target].run(args)
 
 

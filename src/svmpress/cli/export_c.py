@@ -30,7 +30,6 @@ _DEFAULTS = {
     "coef": "int16",
     "max_flash": None,
     "input": "float",
-    "image": None,
     "pool": 1,
     "augment": 0,
     "prefix": "svm",
@@ -67,7 +66,6 @@ def add_arguments(p: argparse.ArgumentParser) -> None:
         help="compress to so many bytes of numbers: 14k",
     )
     group.add_argument("--input", choices=("float", "uint8"), help="what a feature is (default: float)")
-    group.add_argument("--image", type=_image, metavar="HxW", help="rows are images of that height and width: 28x28")
     group.add_argument("--pool", type=int, metavar="N", help="use means of N x N pixels (default: 1)")
     group.add_argument("--augment", type=int, metavar="N", help="fine-tune on images shifted by up to N pixels")
     group.add_argument("--prefix", metavar="NAME", help="prefix of all names and files (default: svm)")
@@ -84,7 +82,8 @@ def options(args: argparse.Namespace) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name, default in _DEFAULTS.items() if getattr(args, name) != default]
 
 
-def _image(text: str) -> tuple[int, int]:
+def image_size(text: str) -> tuple[int, int]:
+    """Return the height and width that a text says."""
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(p.isdigit() for p in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is not a height and a width, such as 28x28")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from svmpress.cli.common import Report, format_bytes, refuse_same_file, table
 from svmpress.cli.models import load_model
 from svmpress.errors import InputError
 
-SUFFIXES = (".js", ".mjs")
+SUFFIXES = (".js", ".mjs", ".html")
+_PAGES = (".html",)
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -22,7 +24,17 @@ def run(args: argparse.Namespace) -> Report:
     found = exports.obstacles(model, "web")
     if found:
         raise InputError(f"cannot write {args.output} as JavaScript: {'; '.join(found)}")
-    files = exports.export_web(model, args.output)
+    if Path(args.output).suffix.lower() in _PAGES:
+        title = Path(args.model).stem
+        files: tuple[Path, ...] = (
+            exports.export_page(model, args.output, image=args.image, span=args.span, title=title),
+        )
+    elif args.image is not None or args.span is not None:
+        raise InputError(
+            "--image and --span are for a page to try the model in: let the name of the output end in .html"
+        )
+    else:
+        files = exports.export_web(model, args.output)
     sizes = {file.name: file.stat().st_size for file in files}
     facts = {"output": args.output, "target": "web", "vectors": model.n_vectors, "files": sizes}
     rows = {name: format_bytes(size) for name, size in sizes.items()}

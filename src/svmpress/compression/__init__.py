@@ -1,8 +1,11 @@
-"""``compress()``: budgets, sizes, and what comes out."""
+"""``compress()`` and ``compress_path()``: budgets, sizes, what comes out, and reports of it."""
 
 from svmpress.compression.budget import DEFAULT_RATIO, Budget
 from svmpress.compression.compressor import DEFAULT_MEMORY, METHODS, compress
+from svmpress.compression.measuring import Measured
+from svmpress.compression.path import CompressionPath, compress_path
 from svmpress.compression.probabilities import ProbabilityCheck
+from svmpress.compression.report import Subject, write_page
 from svmpress.compression.result import Compression, ManyCompressions, Status
 from svmpress.compression.sizing import SizePoint
 
@@ -12,9 +15,14 @@ __all__ = [
     "METHODS",
     "Budget",
     "Compression",
+    "CompressionPath",
     "ManyCompressions",
+    "Measured",
     "ProbabilityCheck",
     "SizePoint",
     "Status",
+    "Subject",
     "compress",
+    "compress_path",
+    "write_page",
 ]

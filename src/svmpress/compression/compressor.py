@@ -137,7 +137,7 @@ def compress(
         vectors=vectors, ratio=ratio, max_bytes=max_bytes, max_latency=max_latency, max_flash=max_flash,
         max_drop=max_drop, weights=weights, coef=coef,
     )  # fmt: skip
-    way = _method(method, effort)
+    way = method_of(method, effort)
     if layout not in get_args(Layout):
         raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
     if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
@@ -158,8 +158,47 @@ def compress(
             max_memory=max_memory,
         )
         result = compress_parts(wrapped, X, y, budget, each)
-        return _reported(result, start)
+        return reported(result, start)
     source = as_model(model)
+    problem, way, unused, whole = posed(
+        source,
+        X,
+        y,
+        way if method != "auto" else None,
+        effort=effort,
+        layout=layout,
+        device=device,
+        seed=seed,
+        max_memory=max_memory,
+        progress=progress,
+        deadline=_deadline(max_seconds, start),
+    )
+    if budget.max_drop is not None:
+        result = _within_drop(problem, way, budget)
+    else:
+        size = budget.size(source if budget.max_latency is None else problem.source)
+        result = _to_size(problem, way, budget, size)
+    return reported(whole(judged(result, problem, unused)), start)
+
+
+def posed(
+    source: KernelModel,
+    X: Any,
+    y: Any,
+    way: Method | None,
+    *,
+    effort: Effort,
+    layout: Layout,
+    device: str,
+    seed: int,
+    max_memory: int,
+    progress: Progress | None,
+    deadline: float,
+) -> tuple[Problem, Method, tuple[str, ...], Callable[[Compression], Compression]]:
+    """Return the problem, the method (None stands for the default one), and what of the input is not used and why.
+
+    The problem may have fewer columns than the source: the last of the four makes its result one of all columns.
+    """
     problem = Problem(
         source=source,
         rows=_rows(source, X),
@@ -169,26 +208,27 @@ def compress(
         seed=seed,
         max_bytes=max_memory,
         progress=progress or (lambda stage, done, total: None),
-        deadline=_deadline(max_seconds, start),
+        deadline=deadline,
     )
     doubt = None if problem.rows is None else doubt_of_scale(source, problem.rows)
     problem, columns = narrowed(problem)
     problem, unused = heeded(problem)
-    if method == "auto" and _may_be_exact(source.kernel):
-        way = Exact(way)
-    if budget.max_drop is not None:
-        result = _within_drop(problem, way, budget)
-    else:
-        size = budget.size(source if budget.max_latency is None else problem.source)
-        result = _to_size(problem, way, budget, size)
-    result = _judged(result, problem, (*unused, *([doubt] if doubt else [])))
-    if columns is not None:
-        small = source if result.model is problem.source else widened(result.model, source, columns)
-        result = replace(result, model=small, source=source)
-    return _reported(result, start)
+    if way is None:
+        way = METHODS["auto"](effort=effort)
+        way = Exact(way) if _may_be_exact(source.kernel) else way
+    whole = partial(_with_columns, source=source, columns=columns)
+    return problem, way, (*unused, *([doubt] if doubt else [])), whole
 
 
-def _reported(result: Compression, start: float) -> Compression:
+def _with_columns(result: Compression, source: KernelModel, columns: NDArray[Any] | None) -> Compression:
+    """Return a result about these columns as one about all columns of the source; None: it is that already."""
+    if columns is None:
+        return result
+    model = source if result.model is result.source else widened(result.model, source, columns)
+    return replace(result, model=model, source=source)
+
+
+def reported(result: Compression, start: float) -> Compression:
     """Return the result with its time, and give its warnings to whoever called ``compress()``."""
     for warning in result.warnings:
         warnings.warn(warning, SvmpressWarning, stacklevel=3)
@@ -203,7 +243,8 @@ def _deadline(max_seconds: Any, start: float) -> float:
     raise InputError(f"max_seconds must be a number of seconds, more than 0, not {max_seconds!r}")
 
 
-def _method(method: str | Method, effort: Effort) -> Method:
+def method_of(method: str | Method, effort: Effort) -> Method:
+    """Return a method by its name, or the one that is given."""
     if method == "auto":
         return METHODS["auto"](effort=effort)
     if effort != "balanced":
@@ -266,10 +307,11 @@ def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compressi
     if m >= source.n_vectors and not (isinstance(way, Exact) and exact_expansion(source, problem.layout)):
         return Compression(source, source, budget, Status.UNCHANGED, f"{m} of {source.n_vectors}")
     outcome = way.run(problem, m)
-    return _finished(problem, budget, outcome if budget.max_flash is None else one_output_a_class(problem, outcome), m)
+    return finished(problem, budget, outcome if budget.max_flash is None else one_output_a_class(problem, outcome), m)
 
 
-def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Compression:
+def finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Compression:
+    """Return what a method found for ``m`` vectors as a result."""
     source, notes = problem.source, outcome.notes
     calibrated = outcome.decoder is None and outcome.copies
     if source.probability and not calibrated and not source.has_probability:
@@ -298,7 +340,7 @@ def _finished(problem: Problem, budget: Budget, outcome: Outcome, m: int) -> Com
     )
 
 
-def _judged(result: Compression, problem: Problem, unused: tuple[str, ...]) -> Compression:
+def judged(result: Compression, problem: Problem, unused: tuple[str, ...]) -> Compression:
     """Return the result with what to expect of it, and what to be warned of."""
     source, model = result.source, result.model
     if model is source:
@@ -320,4 +362,4 @@ def _within_drop(problem: Problem, way: Method, budget: Budget) -> Compression:
     found, curve = search_size(problem, way, budget.max_drop)
     if found is None:
         return Compression(problem.source, problem.source, budget, Status.DROP_EXCEEDED, curve=curve)
-    return replace(_finished(problem, budget, found, found.expansion.n_vectors), curve=curve)
+    return replace(finished(problem, budget, found, found.expansion.n_vectors), curve=curve)

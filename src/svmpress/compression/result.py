@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from svmpress.compression.budget import Budget
 from svmpress.compression.expectation import Expectation
 from svmpress.compression.probabilities import ProbabilityCheck
 from svmpress.compression.sizing import SizePoint
+from svmpress.errors import InputError
 from svmpress.methods import Check, Decision
 from svmpress.model import KernelModel, expansion_bytes
 from svmpress.numerics import TracePoint
 from svmpress.select import SelectionPath
+from svmpress.storage import PathLike
 from svmpress.wrapping import fitted_estimator
 
 
@@ -103,6 +106,51 @@ class Compression:
         """
         return fitted_estimator(self.model) if self.rebuilt is None else self.rebuilt
 
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks, in the colours of the page around it."""
+        before, after = self.source.expansion, self.model.expansion
+        rows = {
+            "vectors": f"{before.n_vectors:,} → {after.n_vectors:,}",
+            "bytes": f"{expansion_bytes(before):,} → {expansion_bytes(after):,}",
+            "multiply-adds": f"{before.multiply_adds:,} → {after.multiply_adds:,}",
+        }
+        if self.expected is not None:
+            rows["agreement"] = str(self.expected.agreement)
+            if self.expected.accuracy is not None:
+                rows[f"{self.expected.measure}, held out"] = str(self.expected.accuracy)
+        cells = "".join(f'<tr><th scope="row">{escape(k)}</th><td>{escape(v)}</td></tr>' for k, v in rows.items())
+        told = "".join(f"<p>Warning: {escape(warning)}.</p>" for warning in self.warnings)
+        return f"<p>{escape(self.message)}.</p>{told}<table>{cells}</table>"
+
+    def report(
+        self,
+        path: PathLike,
+        X: Any = None,
+        y: Any = None,
+        *,
+        image: str | tuple[int, int] | None = None,
+        title: str = "",
+        command: str = "",
+    ) -> None:
+        """Write a page to look at: one file of HTML that fetches nothing, at most 3 MB.
+
+        Parameters
+        ----------
+        path : path
+        X : (n, d), optional
+            Rows that the source has not seen, as the source gets them: on these the two are compared. Without them
+            the page shows the vectors, what the search measured, and what was decided.
+        y : (n,), optional
+            Their labels or values.
+        image : "HEIGHTxWIDTH" or (height, width), optional
+            Where the features are the pixels of a picture, row by row: vectors are shown as pictures.
+        title, command : str
+            The heading, and the command that made the page.
+        """
+        from svmpress.compression.report import write_report
+
+        write_report(path, [self], X, y, image=image, title=title, command=command)
+
     def summary(self) -> str:
         """Return what was done and why, for a person to read."""
         before, after = self.source.expansion, self.model.expansion
@@ -148,6 +196,15 @@ class ManyCompressions(Compression):
                 "its own, and estimator puts them together"
             )
         raise AttributeError(name)
+
+    def _repr_html_(self) -> str:
+        """Return the table of each member."""
+        named = zip(self.names, self.members, strict=True)
+        return "".join(f"<p><b>{escape(name)}</b></p>{member._repr_html_()}" for name, member in named)
+
+    def report(self, path: PathLike, X: Any = None, y: Any = None, **options: Any) -> None:
+        """Refuse: a report is about one SVM, so each of ``members`` has its own."""
+        raise InputError(f"a report is about one SVM, and there are {len(self.members)}: call members[0].report(...)")
 
     def summary(self) -> str:
         """Return what was done to each member, for a person to read."""

@@ -8,11 +8,14 @@ for *none*), of another task, or of some classes only. What tells nothing is lef
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from svmpress.errors import InputError
 from svmpress.methods import Problem, inferred_labels
-from svmpress.numerics import Rows, arrays
+from svmpress.model import KernelModel
+from svmpress.numerics import Rows, arrays, ordered_columns
 
 _SAMPLE = 1_000
 """Rows and vectors that are looked at."""
@@ -99,3 +102,22 @@ def _strange_values(problem: Problem) -> str:
 def _some(rows: Rows, seed: int) -> Rows:
     n = rows.shape[0]
     return rows if n <= _SAMPLE else arrays.take(rows, np.random.default_rng(seed).permutation(n)[:_SAMPLE])
+
+
+def checked_test(source: KernelModel, X: Any, y: Any) -> tuple[Any, Any] | None:
+    """Return rows to measure on and their answers; None where there are none."""
+    if X is None:
+        if y is not None:
+            raise InputError("answers to test rows were given without the rows")
+        return None
+    X = arrays.check_rows(ordered_columns(X, source.feature_names), n_features=source.n_features, allow_empty=False)
+    X = X if arrays.is_csr(X) else arrays.to_numpy(X)
+    if y is None:
+        return X, None
+    y = np.asarray(y)
+    if source.task == "regression":
+        y = y.astype(np.float64).reshape(X.shape[0], -1)
+        y = y[:, 0] if y.shape[1] == 1 else y
+    if y.shape[:1] != (X.shape[0],):
+        raise InputError(f"there are {X.shape[0]} rows to measure on, and {len(y)} answers")
+    return X, y

@@ -2,6 +2,7 @@
 
     export_web(model, folder)       a module of JavaScript for browsers and node
     export_c(model, folder)         C code for microcontrollers, in whole numbers or single precision
+    export_page(model, file)        a page to try it in
 
 An export is no file format: nothing is read back. Each target is a package of its own below this one, with a function
 that says what it cannot hold of a model, asked before anything is written; list it in :data:`TARGETS`. Every export
@@ -17,7 +18,7 @@ from svmpress.exports import web
 from svmpress.exports.c import CExport, c_obstacles, export_c
 from svmpress.exports.devices import DEVICES, Measured, measure, missing
 from svmpress.exports.quantized import QuantizedModel, pooled, quantize, table_bytes, vector_bytes
-from svmpress.exports.web import export_web, web_module, web_script
+from svmpress.exports.web import export_page, export_web, web_module, web_script
 from svmpress.model import KernelModel
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Measured",
     "QuantizedModel",
     "export_c",
+    "export_page",
     "export_web",
     "measure",
     "missing",

@@ -134,6 +134,9 @@ class Outcome:
         How the choices did on held-out rows.
     notes : tuple of str
         What else a person should know.
+    resized : callable, optional
+        From a number of vectors to an outcome of that size, by what this one knows: its choices are where those of
+        the other size begin, and its experiment is theirs. None where nothing is known that would help.
     """
 
     expansion: KernelExpansion
@@ -146,6 +149,7 @@ class Outcome:
     decisions: tuple[Decision, ...] = ()
     check: Check | None = None
     notes: tuple[str, ...] = ()
+    resized: Callable[[int], Outcome] | None = None
 
 
 class Method(Protocol):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -99,6 +100,18 @@ class KernelModel:
         """Return what it is in a few words: thousands of numbers tell a reader nothing."""
         kind = self.task if self.classes_ is None else f"{self.task} with {self.classes_.size} classes"
         return f"KernelModel({self.n_vectors} vectors of {self.n_features} features, {self.kernel}, {kind})"
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks, in the colours of the page around it."""
+        rows = {
+            "vectors": f"{self.n_vectors:,}",
+            "features": f"{self.n_features:,}",
+            "kernel": str(self.kernel),
+            "task": self.task if self.classes_ is None else f"{self.task}, {self.classes_.size:,} classes",
+            "outputs": f"{self.n_outputs:,}",
+        }
+        cells = "".join(f'<tr><th scope="row">{k}</th><td>{escape(v)}</td></tr>' for k, v in rows.items())
+        return f"<table>{cells}</table>"
 
     @property
     def kernel(self) -> Kernel:

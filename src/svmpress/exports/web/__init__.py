@@ -7,6 +7,7 @@ had, the same file computes in plain JavaScript.
 
     numbers.py    which numbers a model needs there, in which precision; what cannot be held
     text.py       the files made of them
+    try_page.py   a page to try models in
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, InputError
 from svmpress.exports.web import text
 from svmpress.exports.web.numbers import Precision, obstacles, pack
+from svmpress.exports.web.try_page import try_page
 from svmpress.formats import as_model
 from svmpress.storage import PathLike, replacing, replacing_folder
 
-__all__ = ["export_web", "obstacles", "web_module", "web_script"]
+__all__ = ["export_page", "export_web", "obstacles", "web_module", "web_script"]
 
 _TYPES = {".js": ".d.ts", ".mjs": ".d.mts"}
 """Suffixes of modules, and those of the files that declare their types."""
@@ -80,6 +82,50 @@ def export_web(model: Any, path: PathLike, *, dtype: Precision = "float32") -> t
         for name, content in contents.items():
             (folder / name).write_bytes(content.encode())
     return tuple(where / name for name in contents)
+
+
+def export_page(
+    models: Any,
+    path: PathLike,
+    *,
+    image: tuple[int, int] | None = None,
+    span: tuple[float, float] | None = None,
+    title: str = "Try the model",
+    dtype: Precision = "float32",
+) -> Path:
+    """Write a page to try a model in: one file of HTML that fetches nothing, with the model inside.
+
+    Parameters
+    ----------
+    models : model, or mapping of name to model
+        What :func:`svmpress.formats.as_model` takes; of several, which share features and classes, one is chosen in
+        the page.
+    path : path
+    image : (height, width), optional
+        Where the features are the pixels of a picture, row by row: the page has a canvas to draw on, else a slider
+        for each feature.
+    span : (low, high), optional
+        The least and the largest value of features, those of black and white; by default told by the vectors of the
+        largest model, which are rows of training if that is not compressed.
+    title : str
+    dtype : "float32" or "float64"
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.svm import SVC
+    >>> file = Path(tempfile.mkdtemp()) / "try.html"
+    >>> export_page(SVC().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"]), file).name
+    'try.html'
+    """
+    named = {str(k): as_model(m) for k, m in models.items()} if isinstance(models, Mapping) else {"": as_model(models)}
+    if not named:
+        raise InputError("there is no model to try")
+    scripts = {f"model{i}": web_script(model, f"model{i}", dtype=dtype) for i, model in enumerate(named.values())}
+    content = try_page(scripts, named, image, span, title)
+    with replacing(path) as (file,):
+        file.write(content.encode())
+    return Path(path)
 
 
 def web_module(model: Any, *, dtype: Precision = "float32") -> str:

@@ -10,7 +10,7 @@ Without data, the support vectors are the rows, and the labels that their coeffi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import inf
@@ -30,6 +30,7 @@ from svmpress.methods.data_free import inferred_labels, midpoints, with_vectors
 from svmpress.methods.experiment import Experiment
 from svmpress.methods.holdout import Holdout
 from svmpress.methods.score import Check
+from svmpress.model import KernelExpansion
 from svmpress.numerics import one_blas_thread
 
 Effort = Literal["fast", "balanced", "thorough"]
@@ -42,8 +43,20 @@ _EVALUATIONS = 300
 """Of a plain copy, that the work for choices should buy: they are made on fewer rows if these are too expensive."""
 _MOST_OF_A_CLASS = 0.5
 """Share of the points between a class's vectors that must get the source's answer."""
+_SHARE_OF_OTHERS = 0.6
+"""Of the work for one size, for another of as many vectors: its surrogate is trained, and its rows are chosen."""
+_LEAST_SHARE = 0.08
+"""Of the work for one size, for a far smaller one: choices take some work however few the vectors."""
 _SMALL = 1e8
 """Multiply-adds of an evaluation below which threads would wait for each other longer than they work."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What a run for another size has found: its experiment, and the winner of it, to grow from."""
+
+    experiment: Experiment
+    smaller: KernelExpansion | None
 
 
 @dataclass(frozen=True)
@@ -116,10 +129,19 @@ class Auto:
         lost = f"between the vectors of class {name} only {least:.0%} agree with the source"
         return outcome if least >= _MOST_OF_A_CLASS else _with_notes(outcome, lost)
 
-    def _compress(self, problem: Problem, m: int, smaller: Outcome | None, *, beyond_source: bool = False) -> Outcome:
+    def _compress(
+        self,
+        problem: Problem,
+        m: int,
+        smaller: Outcome | None,
+        *,
+        beyond_source: bool = False,
+        known: _Known | None = None,
+    ) -> Outcome:
         assert problem.rows is not None
         work = Work(self.work or 0.0, problem.deadline)
-        whole = FitTask(problem, m, work, None if smaller is None else smaller.expansion)
+        start = None if smaller is None else smaller.expansion
+        whole = FitTask(problem, m, work, start if known is None else known.smaller)
         if self.work is None:
             evaluation = whole.projection_cost(self.recipe)
             work.total = usual_work(problem.source, problem.rows, evaluation, EFFORTS[self.effort])
@@ -130,7 +152,7 @@ class Auto:
                     Outcome(problem.source.expansion, notes=("too few rows to hold out",)),
                 )
             else:
-                entry, whole, found = self._choose(whole, beyond_source)
+                entry, whole, found = self._choose(whole, beyond_source, known)
             if beyond_source and entry.recipe.copies:
                 return found
             fit, trace = apply(entry, whole)
@@ -145,24 +167,44 @@ class Auto:
             trace=trace,
         )
 
-    def _choose(self, whole: FitTask, beyond_source: bool) -> tuple[Entry, FitTask, Outcome]:
+    def _choose(self, whole: FitTask, beyond_source: bool, known: _Known | None) -> tuple[Entry, FitTask, Outcome]:
         """Return what won the tournament, the task to apply it to, and an outcome with what was decided.
 
         ``beyond_source``: the plain copy wins unless the winner is ahead of the teacher itself, at which a copy aims.
         """
-        experiment = Experiment.of(whole.problem, whole.problem.seed)
+        every = whole.problem
+        experiment = Experiment.of(every, every.seed) if known is None else known.experiment
         if not experiment.uses_labels:
             whole = whole.without_labels()
         evaluation = _TOURNAMENT * whole.work.total / _EVALUATIONS
         task = quick_sample(whole.on(experiment.problem), self.recipe, evaluation)
         with whole.work.within(_TOURNAMENT):
             entry, decisions = tournament(task, self.recipe, self.candidates, experiment.holdout, _TOURNAMENT)
+        resized = self._resizer(every, task, entry, experiment)
         if beyond_source and entry.score is not None and entry.score.gain_over(experiment.reference) <= BAR:
             entry = begin(task, self.recipe)
         check = None
         if experiment.uses_labels and entry.score is not None:
             check = Check(entry.score, experiment.reference)
-        return entry, whole, Outcome(whole.teacher, decisions=decisions, check=check, notes=experiment.notes)
+        notes = experiment.notes
+        return entry, whole, Outcome(whole.teacher, decisions=decisions, check=check, notes=notes, resized=resized)
+
+    def _resizer(
+        self, problem: Problem, task: FitTask, entry: Entry, experiment: Experiment
+    ) -> Callable[[int], Outcome]:
+        """Return what makes other sizes of a problem, in the same experiment, with work in proportion to their vectors.
+
+        Each may grow from the winner of the last one, which has seen as little of the held-out rows as it has. Recipes
+        are not handed on: what few vectors should fit is not what many should.
+        """
+        total = task.work.total
+        smaller = None if entry.fit is None else task.expansion(entry.fit)
+
+        def resized(m: int) -> Outcome:
+            way = replace(self, work=total * max(_SHARE_OF_OTHERS * m / task.m, _LEAST_SHARE))
+            return way._compress(problem, m, None, known=_Known(experiment, smaller))
+
+        return resized
 
 
 def worst_class_between(problem: Problem, outcome: Outcome) -> tuple[str, float]:

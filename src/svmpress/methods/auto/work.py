@@ -29,7 +29,7 @@ _TRAINING = 20.0
 _PER_MACHINE = 0.5
 """What a machine of the source adds to the cost of each of these: more machines are more to train, and to copy."""
 _EVALUATIONS = 200
-_LEAST, _MOST = 1e10, 2e12
+_LEAST, _MOST = 1e10, 4e12
 """Multiply-adds of a compression: about a second, and some minutes."""
 _PER_SOLVE = 4.0
 """How much longer a multiply-add takes in many small systems than in a product of matrices."""
