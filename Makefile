@@ -6,6 +6,10 @@
 #   make lint     ruff and mypy
 #   make format   let ruff rewrite the sources
 #   make wasm     the program inside web models, by clang and wasm-ld
+#   make fuzz SECONDS=600      damaged and hostile files for every reader
+#   make soak MINUTES=30       threads and processes on shared models, flat memory
+#   make test-sanitize         the extension under AddressSanitizer and UBSan
+#   make kills                 every command killed a hundred times
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +19,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml README.md LICENSE $(wildcard meson.build) \
            $(shell find src -type f -not -name '*.pyc' -not -name '.*')
 
-.PHONY: help demo test test-all lint format wasm clean
+.PHONY: help demo test test-all lint format wasm clean fuzz soak test-sanitize kills
+
+SECONDS ?= 600
+MINUTES ?= 30
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +38,23 @@ test: $(VENV)/.test
 
 test-all: $(VENV)/.test-all
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+fuzz: $(VENV)/.test
+	$(BIN)/python tests/fuzz/fuzz.py --seconds $(SECONDS)
+
+soak: $(VENV)/.test
+	$(BIN)/python tests/soak/soak.py --minutes $(MINUTES)
+
+kills: $(VENV)/.test
+	SVMPRESS_KILLS=100 $(BIN)/python -m pytest tests/faults -k killed --timeout 3600
+
+# the sanitizers' libraries must be there before Python's own memory is
+test-sanitize: $(VENV)/.test
+	$(BIN)/python tests/sanitize/build.py build/sanitized
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONMALLOC=malloc PYTHONPATH=build/sanitized OMP_NUM_THREADS=2 SVMPRESS_SANITIZE=100 \
+	$(BIN)/python -m pytest -s -m "not torch" tests/sanitize tests/predictor tests/objectives/test_fused.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

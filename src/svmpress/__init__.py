@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # for those who check types and complete names
     from svmpress.formats import from_estimator, load, save, to_estimator
     from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
     from svmpress.model import KernelExpansion, KernelModel, Scaling
+    from svmpress.storage import Limits, limits
     from svmpress.tuning import SearchResult, SearchStatus, draw_front, search
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ _HOMES = {
     "formats": ["from_estimator", "load", "save", "to_estimator"],
     "kernels": ["RBF", "ChiSquared", "Laplacian", "Linear", "Polynomial", "Sigmoid"],
     "model": ["KernelExpansion", "KernelModel", "Scaling"],
+    "storage": ["Limits", "limits"],
     "tuning": ["SearchResult", "SearchStatus", "draw_front", "search"],
 }
 """Where public names live; a package is loaded when a name of it is first asked for."""
@@ -56,6 +58,7 @@ __all__ = [
     "KernelExpansion",
     "KernelModel",
     "Laplacian",
+    "Limits",
     "Linear",
     "MissingExtraError",
     "PairDAG",
@@ -77,6 +80,7 @@ __all__ = [
     "export_page",
     "export_web",
     "from_estimator",
+    "limits",
     "load",
     "quantize",
     "save",

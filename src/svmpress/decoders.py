@@ -62,8 +62,11 @@ def pair_signs(n_classes: int) -> NDArray[np.float32]:
 
 def pair_mask(owner: NDArray[np.intp], n_classes: int) -> NDArray[np.bool_]:
     """Return which (vector, machine) entries a LibSVM file can hold, (m, M): vector of class c, pairs with c."""
-    pairs = class_pairs(n_classes)
-    return (pairs[None, :, :] == np.asarray(owner)[:, None, None]).any(axis=2)
+    mine = np.asarray(owner)[:, None]
+    first, second = class_pairs(n_classes).T
+    mask: NDArray[np.bool_] = mine == first
+    mask |= mine == second
+    return mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,21 @@ it and exits with code 2. Any other exception is a defect of svmpress.
 
 from __future__ import annotations
 
+_LONGEST = 200
+"""Characters of somebody else's text that a message repeats."""
+
+
+def shown(text: str, longest: int = _LONGEST) -> str:
+    """Return text of a file as a message may repeat it: printable, and cut where it is long.
+
+    Examples
+    --------
+    >>> shown("petal width"), shown("9" * 5000, 8)
+    ('petal width', '99999999...')
+    """
+    cut = text[:longest] + ("..." if len(text) > longest else "")
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
+
 
 class SvmpressError(Exception):
     """Base of all errors that svmpress raises on purpose."""

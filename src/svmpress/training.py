@@ -30,7 +30,7 @@ from svmpress.data import narrow_indices
 from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel, Task
-from svmpress.numerics import Rows, arrays, seed_of
+from svmpress.numerics import Rows, arrays, check_labels, seed_of
 
 Scale = Literal["auto", "standard", "minmax", "maxabs"]
 TRAINABLE = ("rbf", "linear", "poly", "sigmoid")
@@ -244,6 +244,12 @@ def _prepared(
     if kernel not in TRAINABLE:
         raise InputError(f"cannot train with the kernel {kernel!r}; choose one of {', '.join(TRAINABLE)}")
     _check_positive(epsilon=epsilon, nu=nu)
+    if nu > 1:
+        raise InputError(f"nu is a share of the rows, more than 0 and at most 1, not {nu!r}")
+    if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or degree < 0:
+        raise InputError(f"degree must be a whole number of at least 0, not {degree!r}")
+    if not np.isfinite(coef0):
+        raise InputError(f"coef0 must be a finite number, not {coef0!r}")
     y = None if task == "outlier" else _targets(y, X.shape[0], task)
     spread = float(np.std(y)) or 1.0 if task == "regression" else 1.0
     scaler = _scaler(scale, X)
@@ -255,10 +261,10 @@ def _prepared(
 def _targets(y: Any, n: int, task: Task) -> NDArray[Any]:
     if y is None:
         raise InputError(f"{task} needs labels: one for each row")
-    y = np.asarray(y)
+    y = check_labels(y)
     if y.shape != (n,):
         raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")
-    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InputError(f"the label of row {int(np.argmin(np.isfinite(y)))} is not finite")
     if task == "regression":
         try:

@@ -114,7 +114,7 @@ def test_values_that_do_not_fit_a_regressor_are_refused(rows):
         ({"method": "magic"}, "unknown method 'magic'; choose one of auto, paper, lars"),
         ({"method": 3}, "method must be a name or an object with a run method, not 3"),
         ({"layout": "thunder"}, "unknown layout 'thunder'; choose one of shared, libsvm"),
-        ({"random_state": -1}, "random_state must be a whole number of at least 0, a .* not -1"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295, a .* not -1"),
         ({"random_state": 0.5}, "random_state must be a whole number"),
         ({"random_state": "7"}, "random_state must be a whole number"),
         ({"random_state": True}, "random_state must be a whole number"),

@@ -537,6 +537,6 @@ def test_range_files_of_random_scalings(tmp_path):
     factor = np.exp(rng.uniform(-30, 30, size=5000)) * rng.choice([-1, 1], size=5000)
     shift = rng.normal(size=5000) * np.exp(rng.uniform(-30, 30, size=5000))
     write(tmp_path / "range", "\n".join(range_lines(Scaling(shift, factor))) + "\n")
-    back = read_range(tmp_path / "range", 5000)
+    back = read_range(tmp_path / "range", (tmp_path / "range").read_text().split("\n"), 5000)
     np.testing.assert_array_equal(back.factor, factor)
     np.testing.assert_array_equal(back.shift, shift)

@@ -164,7 +164,7 @@ def schema(text):
     ("change", "words"),
     [
         (claim, "an array claims other bytes than it has"),
-        (unpack, "would unpack to more than 100 times its size"),
+        (unpack, "and unfolds to"),
         (pickled, "an array claims other bytes than it has"),
         (lambda members: members.pop("schema.json"), "without schema.json"),
         (lambda members: members.pop(array(members)), "is damaged"),

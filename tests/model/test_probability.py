@@ -164,9 +164,9 @@ def test_a_model_without_probabilities_says_what_to_do(moons):
     ],
 )
 def test_parameters_that_are_none_are_refused(parameters, moons):
-    model = replace(from_estimator(SVC().fit(*moons)), probability=parameters)
+    model = from_estimator(SVC().fit(*moons))
     with pytest.raises(InputError, match="of the model's probabilities must be"):
-        model.predict_proba(moons[0])
+        replace(model, probability=parameters).predict_proba(moons[0])
 
 
 def test_the_sign_of_two_classes():

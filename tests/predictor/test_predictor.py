@@ -300,14 +300,16 @@ def test_rows_that_are_not_finite(value, n, dtype):
 
 
 @compiled
-def test_sums_that_overflow_end_where_numpys_do():
+def test_sums_that_overflow_are_refused_unless_the_kernel_bounds_them():
     X = np.array([[1e30, 0, 0, 0], [0, 1, 0, 0]], dtype=np.float32)
     F = model_of(dtype="float32").decision_values(X)
     assert F[0, 0] == model_of(dtype="float32").expansion.intercept[0]  # exp(-inf) = 0
     assert np.isfinite(F).all()
-    cubic = model_of(Polynomial(1.0, 0.0, 3), dtype="float32").decision_values(X)
-    assert not np.isfinite(cubic[0, 0])
-    assert np.isfinite(cubic[1, 0])
+    cubic = model_of(Polynomial(1.0, 0.0, 3), dtype="float32")
+    for rows in (X, sparse.csr_array(X), X[::-1]):
+        with pytest.raises(InputError, match=r"the values of row [01] are too large for the poly kernel .* float32"):
+            cubic.decision_values(rows)
+    assert np.isfinite(cubic.decision_values(X[1:])).all()
 
 
 @pytest.mark.parametrize(

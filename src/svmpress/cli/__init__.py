@@ -10,9 +10,11 @@ is needed: ``add`` runs for all commands, ``run`` for one.
 """
 
 from svmpress.cli.app import COMMANDS, build_parser, main
+from svmpress.cli.streams import mend_streams
 
 __all__ = [
     "COMMANDS",
     "build_parser",
     "main",
+    "mend_streams",
 ]

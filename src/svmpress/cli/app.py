@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from svmpress import __version__
 from svmpress.cli import compress, demo, evaluate, export, inspect, predict, report, search, study, train
-from svmpress.cli.common import Parser, emit, forget_stdout, to_stdout
+from svmpress.cli.common import Parser, emit, limited
+from svmpress.cli.signals import ending_on_signals
+from svmpress.cli.streams import forget_stdout, to_stdout
 from svmpress.errors import SvmpressError
 
 COMMANDS = (train, compress, search, predict, evaluate, report, inspect, export, study, demo)
@@ -57,13 +56,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as e:  # argparse has printed the help or the error
         return e.code if isinstance(e.code, int) else 2
     try:
-        with _plain_warnings(), _terminated():
+        with _plain_warnings(), ending_on_signals(), limited(args):
             found = args.run(args)
             with to_stdout():
                 emit(found, args)
                 sys.stdout.flush()
     except SvmpressError as e:
         _say(f"error: {e}")
+        return 2
+    except MemoryError:
+        _say("error: there is not enough memory for this")
         return 2
     except KeyboardInterrupt:
         _say("interrupted")
@@ -75,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(message: str) -> None:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"svmpress: {' '.join(message.split())}\n")
 
 
@@ -85,20 +87,3 @@ def _plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
         yield
-
-
-@contextlib.contextmanager
-def _terminated() -> Iterator[None]:
-    """Turn a polite request to stop into an exception, so that temporary files are removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

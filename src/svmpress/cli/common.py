@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 from svmpress.cli.columns import add_column_arguments, column_choices
 from svmpress.cli.progress import Bars
@@ -59,7 +59,29 @@ def add_command(commands: Any, name: str, run: Any, *, usage: str, help: str, ep
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--progress", action="store_true", help="draw progress bars even if stderr is no terminal")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bars and no remarks on stderr")
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="allow files to ask for more: features, classes, line (bytes), expansion (bytes in memory for each of "
+        "the file), free (bytes that any file may take)",
+    )
     return parser
+
+
+@contextlib.contextmanager
+def limited(args: argparse.Namespace) -> Iterator[None]:
+    """Read files under the limits that the arguments ask for."""
+    from svmpress.storage import limits
+
+    pairs = [text.partition("=") for text in args.allow]
+    try:
+        changes = {name.strip(): int(number) for name, _, number in pairs}
+    except ValueError:
+        raise InputError("--allow needs a name and a whole number, such as --allow features=100000000") from None
+    with limits(**changes):
+        yield
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, split: str) -> None:
@@ -284,38 +306,6 @@ def bars(args: argparse.Namespace) -> Bars:
     return Bars(False if args.quiet else True if args.progress else None)
 
 
-@contextlib.contextmanager
-def output(path: str | None) -> Iterator[BinaryIO | IO[bytes]]:
-    """Open an output file that appears whole or not at all; None and ``-`` are standard output."""
-    from svmpress.storage import replacing
-
-    if path in (None, "-"):
-        with to_stdout():
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-    else:
-        with replacing(str(path)) as (file,):
-            yield file
-
-
-@contextlib.contextmanager
-def to_stdout() -> Iterator[None]:
-    """Say in one sentence that standard output takes no more, a full disk mostly; a reader that went is no error."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as e:
-        forget_stdout()
-        raise InputError(f"cannot write to standard output: {e.strerror or e}") from e
-
-
-def forget_stdout() -> None:
-    """Let what could not be written go, so that the interpreter does not try again when it ends."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def destination(path: str, format: str | None, *inputs: str | None) -> str:
     """Return the format that a model will be written in, before the work begins: refuse what cannot be written.
 
@@ -337,9 +327,9 @@ def destination(path: str, format: str | None, *inputs: str | None) -> str:
 def refuse_unwritable(path: str) -> None:
     """Raise an error, before the work begins, if no file can be written there."""
     folder = Path(path).absolute().parent
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise InputError(f"cannot write {path}: it is a folder")
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InputError(f"cannot write {path}: there is no folder {Path(path).parent}")
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write {path}: the folder {folder} is not ours to write to")

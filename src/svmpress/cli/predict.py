@@ -10,8 +10,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, output, refuse_same_file
+from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, refuse_same_file
 from svmpress.cli.models import add_model_arguments, load_model
+from svmpress.cli.streams import output
 
 if TYPE_CHECKING:
     from svmpress.data import TableWriter, streaming
@@ -118,7 +119,7 @@ class _Lines:
         texts = [streaming.as_lines(a) for name, a in columns.items() if name.startswith(_ANSWERS)]
         if len(texts) > 1:
             texts = [f"{' '.join(parts)}\n" for parts in zip(*(text.splitlines() for text in texts), strict=True)]
-        self._file.write((self._head + "".join(texts)).encode())
+        self._file.write((self._head + "".join(texts)).encode("utf-8", "surrogatepass"))
         self._head = ""
 
 

@@ -17,6 +17,7 @@ from svmpress.cli.common import (
     table,
 )
 from svmpress.cli.compress_sizes import command_line, rows_of
+from svmpress.cli.models import add_model_arguments, load_model
 
 _EPILOG = """\
 One file of HTML that fetches nothing. It can be read and printed without JavaScript; with it, a slider shows one
@@ -45,12 +46,12 @@ def add(commands: Any) -> None:
     p.add_argument("--data", metavar="DATA", help="rows to compare on; - is standard input")
     p.add_argument("--image", metavar="HxW", help="features are the pixels of a picture: 28x28")
     p.add_argument("--title", metavar="TEXT", default="", help="heading of the page")
+    add_model_arguments(p)
     add_data_arguments(p, split="test")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Load the models, compare them, and write the page."""
-    from svmpress import formats
     from svmpress.compression import Subject, write_page
     from svmpress.errors import InputError
 
@@ -58,8 +59,8 @@ def run(args: argparse.Namespace) -> Report:
         raise InputError("rows are for comparing with the source: name it with --source")
     refuse_same_file(args.output, *args.models, args.source, args.data)
     refuse_unwritable(args.output)
-    models = [formats.load(path) for path in args.models]
-    source = None if args.source is None else formats.load(args.source)
+    models = [load_model(args, path) for path in args.models]
+    source = None if args.source is None else load_model(args, args.source, ranges=False)
     X = y = None
     if source is not None:
         with bars(args) as progress:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.compression.budget import Budget
+from svmpress.compression.columns import narrowed, widened
 from svmpress.compression.expectation import doubts, expect, growth
 from svmpress.compression.outputs import one_output_a_class
 from svmpress.compression.probabilities import with_probabilities
@@ -45,7 +46,7 @@ from svmpress.methods import (
     exact_expansion,
 )
 from svmpress.model import KernelModel, doubt_of_scale
-from svmpress.numerics import Backend, Rows, arrays, ordered_columns, seed_of
+from svmpress.numerics import Backend, Rows, arrays, check_labels, ordered_columns, seed_of
 from svmpress.wrapping import unwrapped
 
 METHODS: dict[str, Callable[..., Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
@@ -158,8 +159,9 @@ def compress(
         )
         result = compress_parts(wrapped, X, y, budget, each)
         return reported(result, start)
-    problem, way, unused = posed(
-        as_model(model),
+    source = as_model(model)
+    problem, way, unused, whole = posed(
+        source,
         X,
         y,
         way if method != "auto" else None,
@@ -174,8 +176,9 @@ def compress(
     if budget.max_drop is not None:
         result = _within_drop(problem, way, budget)
     else:
-        result = _to_size(problem, way, budget, budget.size(problem.source))
-    return reported(judged(result, problem, unused), start)
+        size = budget.size(source if budget.max_latency is None else problem.source)
+        result = _to_size(problem, way, budget, size)
+    return reported(whole(judged(result, problem, unused)), start)
 
 
 def posed(
@@ -191,8 +194,11 @@ def posed(
     max_memory: int,
     progress: Progress | None,
     deadline: float,
-) -> tuple[Problem, Method, tuple[str, ...]]:
-    """Return the problem, the method (None stands for the default one), and what of the input is not used and why."""
+) -> tuple[Problem, Method, tuple[str, ...], Callable[[Compression], Compression]]:
+    """Return the problem, the method (None stands for the default one), and what of the input is not used and why.
+
+    The problem may have fewer columns than the source: the last of the four makes its result one of all columns.
+    """
     problem = Problem(
         source=source,
         rows=_rows(source, X),
@@ -205,11 +211,21 @@ def posed(
         deadline=deadline,
     )
     doubt = None if problem.rows is None else doubt_of_scale(source, problem.rows)
+    problem, columns = narrowed(problem)
     problem, unused = heeded(problem)
     if way is None:
         way = METHODS["auto"](effort=effort)
         way = Exact(way) if _may_be_exact(source.kernel) else way
-    return problem, way, (*unused, *([doubt] if doubt else []))
+    whole = partial(_with_columns, source=source, columns=columns)
+    return problem, way, (*unused, *([doubt] if doubt else [])), whole
+
+
+def _with_columns(result: Compression, source: KernelModel, columns: NDArray[Any] | None) -> Compression:
+    """Return a result about these columns as one about all columns of the source; None: it is that already."""
+    if columns is None:
+        return result
+    model = source if result.model is result.source else widened(result.model, source, columns)
+    return replace(result, model=model, source=source)
 
 
 def reported(result: Compression, start: float) -> Compression:
@@ -262,10 +278,7 @@ def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
         return None
     if X is None:
         raise InputError("y was given without X")
-    try:
-        y = np.asarray(y)
-    except ValueError as e:
-        raise InputError(f"y is not a list of labels or values: {e}") from e
+    y = check_labels(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if source.classes_ is None:
         try:

@@ -156,14 +156,14 @@ def compress_path(
     wanted = checked_sizes(source, sizes)
     test = checked_test(source, X_test, y_test)
     way = None if method == "auto" else method_of(method, effort)
-    problem, way, unused = posed(source, X, y, way, seed=seed, progress=progress, deadline=inf, **options)
+    problem, way, unused, whole = posed(source, X, y, way, seed=seed, progress=progress, deadline=inf, **options)
     results = []
     for m, outcome in zip(wanted, _outcomes(problem, way, wanted), strict=True):
         budget = Budget(vectors=m)
         if outcome is None:
             results.append(Compression(source, source, budget, Status.UNCHANGED, f"{m} of {source.n_vectors}"))
         else:
-            results.append(reported(judged(finished(problem, budget, outcome, m), problem, unused), start))
+            results.append(reported(whole(judged(finished(problem, budget, outcome, m), problem, unused)), start))
     path = CompressionPath(tuple(results), source, seconds=time.perf_counter() - start)
     if test is None:
         return path

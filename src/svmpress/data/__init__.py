@@ -37,6 +37,7 @@ from svmpress.data.source import (
 from svmpress.data.tables import TableWriter, table_format, table_writer
 from svmpress.errors import InputError
 from svmpress.numerics import Rows, arrays
+from svmpress.storage import current_limits, reading
 
 __all__ = [
     "FORMATS",
@@ -107,15 +108,16 @@ def stream(
     [[[0.5, 1.0], [0.0, 3.0]]]
     """
     options = replace(options or ReadOptions(), **changes)
-    form = options.format or detect_format(path)
-    if form in (None, "svmlight", "csv"):
-        with open_text(path) as file:
-            reader = svmlight.stream if (form or text_format(file.head())) == "svmlight" else delimited.stream
-            yield from reader(file, options)
-    elif form in ("npz", "parquet"):
-        yield from (npz.stream if form == "npz" else parquet.stream)(path, options)
-    else:
-        raise InputError(f"unknown data format {form!r}; svmpress reads {', '.join(FORMATS)}")
+    if options.format not in (None, *FORMATS):
+        raise InputError(f"unknown data format {options.format!r}; svmpress reads {', '.join(FORMATS)}")
+    with reading("standard input" if str(path) == "-" else path):
+        form = options.format or detect_format(path)
+        if form in ("npz", "parquet"):
+            yield from (npz.stream if form == "npz" else parquet.stream)(path, options)
+        else:
+            with open_text(path) as file:
+                reader = svmlight.stream if (form or text_format(file.head())) == "svmlight" else delimited.stream
+                yield from reader(file, options)
 
 
 def read(
@@ -136,9 +138,13 @@ def read(
     ['cat', 'dog']
     """
     parts: list[Block] = []
+    taken, size = 0, None if str(path) == "-" or not os.path.isfile(path) else os.path.getsize(path)
     with contextlib.closing(stream(path, options, **changes)) as blocks:
         for block in blocks:
             parts.append(block)
+            taken += arrays.stored_bytes(block.X)
+            if size is not None:
+                current_limits().check_memory(taken, size, path)
             if progress is not None:
                 done = block.first_row + block.X.shape[0]
                 progress("reading", done, round(done / block.fraction) if block.fraction else 0)

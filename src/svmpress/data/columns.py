@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from svmpress.data.source import LABEL_NAMES, ReadOptions, column_name, find_label
-from svmpress.errors import FormatError, InputError
+from svmpress.data.source import LABEL_NAMES, ReadOptions, column_name
+from svmpress.errors import FormatError, InputError, shown
 from svmpress.numerics import check_names
 
 _TWICE = "{}: a column is one feature, or the label, or carried along, and one is named twice"
@@ -94,6 +94,49 @@ def sort_columns(
     return Columns(where, names, n_columns, tuple(features), label, kept | carried)
 
 
+def find_label(names: list[str] | None, n_columns: int, options: ReadOptions, where: str) -> int | None:
+    """Return the position of the label column of a table, or None if it has none.
+
+    Parameters
+    ----------
+    names : list of str, optional
+        The column names, if the table has them.
+    n_columns : int
+    options : ReadOptions
+    where : str
+        The file, for messages.
+    """
+    if options.labels is False:
+        return None
+    if options.label is not None:
+        return _named_label(names, n_columns, options.label, where)
+    if options.n_features is not None and n_columns == options.n_features:
+        if options.labels:
+            raise FormatError(
+                f"{where} has {n_columns} columns, as many as the model has features: no column is the label"
+            )
+        return None
+    for position, name in enumerate(names or []):
+        if name.strip().lower() in LABEL_NAMES:
+            return position
+    if n_columns < 2:
+        raise FormatError(f"{where} has a single column; a table needs features and a label")
+    return n_columns - 1
+
+
+def _named_label(names: list[str] | None, n_columns: int, label: str | int, where: str) -> int:
+    if names is not None and str(label) in names:
+        return names.index(str(label))
+    try:
+        position = int(label)
+    except ValueError:
+        known = f"; its columns are {shown(', '.join(names[:12]))}" if names else "; its columns have no names"
+        raise FormatError(f"{where} has no column {label!r}{known}") from None
+    if not -n_columns <= position < n_columns:
+        raise FormatError(f"{where} has {n_columns} columns, so there is no column {position} (counted from 0)")
+    return position % n_columns
+
+
 def _is_label_name(names: Sequence[str] | None, position: int) -> bool:
     return names is not None and names[position].strip().lower() in LABEL_NAMES
 
@@ -120,7 +163,7 @@ def _position(names: Sequence[str] | None, n_columns: int, name: str, where: str
     if names is not None:
         if name in names:
             return list(names).index(name)
-        raise FormatError(f"{where} has no column {name!r}; its columns are {', '.join(list(names)[:12])}")
+        raise FormatError(f"{where} has no column {shown(name)!r}; its columns are {shown(', '.join(names[:12]))}")
     if name.isascii() and name.isdigit() and int(name) < n_columns:
         return int(name)
     raise FormatError(f"{where} has {n_columns} columns without names, so there is no column {name!r} (counted from 0)")

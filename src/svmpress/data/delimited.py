@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from svmpress.data.columns import Columns, sort_columns
 from svmpress.data.source import LABEL_NAMES, Block, ReadOptions, TextFile, first_bad
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, shown
+from svmpress.storage import current_limits
 
 _DELIMITERS = ",;\t|"
 _MISSING = {"", "na", "n/a", "null", "none", "?"}
@@ -41,7 +42,7 @@ def stream(file: TextFile, options: ReadOptions) -> Iterator[Block]:
 def _stream(file: TextFile, text: io.TextIOWrapper, options: ReadOptions) -> Iterator[Block]:
     first_line = _first_line(file.head())
     reader = csv.reader(text, delimiter=max(_DELIMITERS, key=first_line.count), skipinitialspace=True)
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1, current_limits().line))
     first = next((record for record in reader if record), None)
     if first is None:
         raise FormatError(f"{file.name} has no rows")
@@ -75,6 +76,7 @@ def _names(first: list[str], options: ReadOptions, where: str) -> list[str] | No
     numeric = any(_number(cell) is not None for cell in first)
     named = any(cell.strip().lower() in LABEL_NAMES for cell in first)
     has_header = options.header if options.header is not None else named or not numeric
+    current_limits().check("features", len(first), where)
     names = [cell.strip() for cell in first] if has_header else None
     if names and names[0] == "":
         raise FormatError(f"{where}: the first column has no name; if it is a row index, write the file without it")
@@ -130,7 +132,9 @@ def _slow(records: list[list[str]], numbers: list[int], table: Columns) -> NDArr
         for j, cell in enumerate(record):
             value = _number(cell)
             if value is None:
-                what = "the value is missing" if cell.strip().lower() in _MISSING else f"{cell!r} is not a number"
+                what = (
+                    "the value is missing" if cell.strip().lower() in _MISSING else f"{shown(cell)!r} is not a number"
+                )
                 raise FormatError(f"{table.where}, line {number}, {table.column(j)}: {what}")
             X[i, j] = value
     return X

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -32,15 +33,15 @@ def data_files(names: Iterable[str]) -> list[str]:
     """
     found: list[str] = []
     for name in names:
-        path = Path(name)
-        if name != "-" and path.is_dir():
-            inside = sorted(str(p) for p in path.iterdir() if p.is_file() and has_data_suffix(p) and p.name[0] != ".")
+        if name != "-" and os.path.isdir(name):
+            files = (p for p in Path(name).iterdir() if p.is_file() and has_data_suffix(p) and p.name[0] != ".")
+            inside = sorted(map(str, files))
             if not inside:
                 raise InputError(
                     f"the folder {name} has no data file: none has a suffix such as .csv, .parquet or .svm"
                 )
             found += inside
-        elif not path.exists() and any(c in name for c in "*?["):
+        elif not os.path.exists(name) and any(c in name for c in "*?["):
             matching = sorted(p for p in glob.glob(name, recursive=True) if Path(p).is_file())
             if not matching:
                 raise InputError(f"no file matches {name}")

@@ -10,9 +10,10 @@ Fortran order, which has no row order to follow and is read whole. Pickled objec
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import sys
 import zipfile
-import zlib
 from collections.abc import Generator, Iterator, Mapping
 from typing import IO, Any
 
@@ -22,24 +23,30 @@ from scipy import sparse
 
 from svmpress.data.columns import refuse_named_columns
 from svmpress.data.source import Block, ReadOptions, first_bad, narrow_indices, open_binary
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, shown
 from svmpress.numerics import Rows, arrays
+from svmpress.storage import current_limits, reading
 
 _PARTS = ("data", "indices", "indptr", "shape")
+_WORD = 16
+"""Bytes in which the name of a sparse format has room."""
 
 
 class _Member:
     """One array of the archive, read from its first entry to its last."""
 
     def __init__(self, archive: zipfile.ZipFile, member: str, where: str) -> None:
-        self.where = f"{where}: {member.removesuffix('.npy')}"
+        self.where = f"{where}: {shown(member.removesuffix('.npy'))}"
+        self.archive_bytes = archive.fp.seek(0, os.SEEK_END) if archive.fp is not None else 0
         self.stream: IO[bytes] = archive.open(member)
         try:
             version = np.lib.format.read_magic(self.stream)
             read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
             self.shape, self.fortran, self.dtype = read[version](self.stream)
-        except (ValueError, KeyError) as e:
+        except Exception as e:  # whatever NumPy's reader of headers makes of bytes that are none
             raise FormatError(f"{self.where} is not an array") from e
+        if min(self.shape, default=0) < 0:
+            raise FormatError(f"{self.where} is not an array")
         if self.dtype.hasobject:
             raise FormatError(f"{self.where} holds Python objects; save numbers or text instead")
         self._whole: NDArray[Any] | None = None
@@ -48,22 +55,33 @@ class _Member:
     @property
     def item_bytes(self) -> int:
         """The bytes of one entry along the first axis."""
-        return max(1, self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64)))
+        return max(1, self.dtype.itemsize * math.prod(self.shape[1:]))
 
     def read(self, count: int) -> NDArray[Any]:
         """Return the next ``count`` entries along the first axis."""
         if self.fortran and len(self.shape) > 1:
             return self._read_fortran(count)
         wanted = count * self.item_bytes
+        current_limits().check_memory(wanted, self.archive_bytes, self.where)
         content = self.stream.read(wanted)
         if len(content) != wanted:
             raise FormatError(f"{self.where} is truncated")
+        self._check_text(content)
         return np.frombuffer(content, dtype=self.dtype).reshape((count, *self.shape[1:]))
+
+    def _check_text(self, content: bytes) -> None:
+        """Refuse numbers that are no characters, of which Python makes no text."""
+        if self.dtype.kind == "U":
+            codes = np.frombuffer(content, dtype=np.dtype(np.uint32).newbyteorder(self.dtype.byteorder))
+            if codes.size and codes.max() > sys.maxunicode:
+                raise FormatError(f"{self.where} holds text with what is no character")
 
     def _read_fortran(self, count: int) -> NDArray[Any]:
         if self._whole is None:
-            content = self.stream.read()
-            if len(content) != self.shape[0] * self.item_bytes:
+            whole = self.shape[0] * self.item_bytes
+            current_limits().check_memory(whole, self.archive_bytes, self.where)
+            content = self.stream.read(whole + 1)
+            if len(content) != whole:
                 raise FormatError(f"{self.where} is truncated")
             self._whole = np.frombuffer(content, dtype=self.dtype).reshape(self.shape, order="F")
         start, self._position = self._position, self._position + count
@@ -74,11 +92,8 @@ def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block
     """Yield the rows of an archive in blocks of about ``options.block_bytes``."""
     where = str(path)
     refuse_named_columns(options, where)
-    try:
-        with open_binary(path) as raw, zipfile.ZipFile(raw) as archive:
-            yield from _stream(archive, where, options)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as e:
-        raise FormatError(f"{where} is not a NumPy archive, or is damaged: {e}") from e
+    with open_binary(path) as raw, reading(where, "NumPy archive"), zipfile.ZipFile(raw) as archive:
+        yield from _stream(archive, where, options)
 
 
 def _stream(archive: zipfile.ZipFile, where: str, options: ReadOptions) -> Iterator[Block]:
@@ -90,7 +105,7 @@ def _stream(archive: zipfile.ZipFile, where: str, options: ReadOptions) -> Itera
     if prefix in members:
         blocks = _dense(_Member(archive, members[prefix], where), options.block_bytes)
     else:
-        if prefix == "" and bytes(_Member(archive, members["format"], where).stream.read()) != b"csr":
+        if prefix == "" and _Member(archive, members["format"], where).stream.read(_WORD) != b"csr":
             raise FormatError(f"{where} is a sparse matrix that is not CSR; save matrix.tocsr() instead")
         blocks = _csr(archive, {p: members[f"{prefix}_{p}".lstrip("_")] for p in _PARTS}, where, options.block_bytes)
     with contextlib.closing(blocks):
@@ -127,7 +142,7 @@ def _choose(members: Mapping[str, str], where: str, options: ReadOptions) -> tup
     asked = options.split.lower() if options.split else None
     if asked is not None:
         if asked not in splits:
-            known = ", ".join(splits) or "no parts"
+            known = shown(", ".join(splits)) or "no parts"
             raise FormatError(f"{where} has no part {options.split!r}; it has {known}")
         return f"x_{asked}", f"_{asked}"
     if _holds_rows(members, "x"):
@@ -139,8 +154,8 @@ def _choose(members: Mapping[str, str], where: str, options: ReadOptions) -> tup
         chosen = chosen or splits[0]
         return f"x_{chosen}", f"_{chosen}"
     if splits:
-        raise FormatError(f"{where} has the parts {', '.join(splits)}; choose one with split (--split)")
-    raise FormatError(f"{where} holds {', '.join(sorted(members)) or 'nothing'}, but no array X")
+        raise FormatError(f"{where} has the parts {shown(', '.join(splits))}; choose one with split (--split)")
+    raise FormatError(f"{where} holds {shown(', '.join(sorted(members))) or 'nothing'}, but no array X")
 
 
 def _labels(
@@ -166,6 +181,7 @@ def _dense(member: _Member, block_bytes: int) -> Generator[tuple[Rows, int], Non
         )
     if member.dtype.kind not in "biuf":
         raise FormatError(f"{member.where} holds {member.dtype}, not numbers")
+    current_limits().check("features", member.shape[1], member.where)
     n = member.shape[0]
     for rows in arrays.blocks(n, member.item_bytes, block_bytes):
         X = member.read(rows.stop - rows.start)
@@ -177,6 +193,7 @@ def _csr(
 ) -> Generator[tuple[Rows, int], None, None]:
     data, indices, indptr, shape = (_Member(archive, names[p], where) for p in _PARTS)
     n, d = (int(v) for v in shape.read(2))
+    current_limits().check("features", d, where)
     if data.shape != indices.shape or indptr.shape != (n + 1,):
         raise FormatError(f"{where}: the CSR parts do not fit together")
     per_row = (data.item_bytes + indices.item_bytes) * max(1, data.shape[0] // max(1, n))

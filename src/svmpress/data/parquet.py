@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from svmpress.data.columns import sort_columns
 from svmpress.data.source import Block, ReadOptions, column_name, first_bad, open_binary
 from svmpress.errors import FormatError, MissingExtraError
+from svmpress.storage import current_limits, reading
 
 
 def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block]:
@@ -26,11 +27,8 @@ def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block
     except ImportError as e:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from e
     where = str(path)
-    try:
-        with open_binary(path) as raw, pyarrow.parquet.ParquetFile(raw) as file:
-            yield from _stream(file, where, options)
-    except pyarrow.ArrowException as e:
-        raise FormatError(f"{where} is not a Parquet file, or is damaged: {str(e).splitlines()[0]}") from e
+    with open_binary(path) as raw, reading(where, "Parquet file"), pyarrow.parquet.ParquetFile(raw) as file:
+        yield from _stream(file, where, options)
 
 
 def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
@@ -38,6 +36,7 @@ def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
     names = [str(name) for name in schema.names]
     if not names:
         raise FormatError(f"{where} has no columns")
+    current_limits().check("features", len(names), where)
     text = [position for position, column in enumerate(schema) if options.keep_text and not _is_numeric(column.type)]
     table = sort_columns(names, len(names), text, options, where)
     features, label = table.features, table.label

@@ -14,6 +14,7 @@ import io
 import lzma
 import os
 import sys
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from svmpress.errors import FormatError, InputError
+from svmpress.errors import FormatError, InputError, shown
 from svmpress.numerics import Rows, arrays
+from svmpress.storage import current_limits
 
 DataFormat = Literal["svmlight", "csv", "npz", "parquet"]
 
@@ -142,7 +144,7 @@ class TextFile:
     """An open text file: its decompressed bytes, and how far the reader has come in the file itself."""
 
     name: str
-    lines: io.BufferedReader
+    lines: io.BufferedReader[Any]
     raw: IO[bytes]
     size: int | None
 
@@ -170,6 +172,8 @@ def open_text(path: str | os.PathLike[str]) -> Iterator[TextFile]:
     name = str(path)
     with contextlib.ExitStack() as stack:
         if name == "-":
+            if sys.stdin is None:
+                raise InputError("cannot read standard input: it is closed")
             raw: Any = sys.stdin.buffer
         else:
             raw = stack.enter_context(open_binary(path))
@@ -177,16 +181,36 @@ def open_text(path: str | os.PathLike[str]) -> Iterator[TextFile]:
         inner = raw
         for magic, opener in _OPENERS:
             if start.startswith(magic):
-                inner = stack.enter_context(io.BufferedReader(opener(raw), _PEEK))
+                inner = stack.enter_context(opener(raw))
+        lines = io.BufferedReader(_BoundedLines(inner, "standard input" if name == "-" else name, inner is raw), _PEEK)
         size = os.fstat(raw.fileno()).st_size if raw.seekable() else None
-        file = TextFile("standard input" if name == "-" else name, inner, raw, size)
+        file = TextFile("standard input" if name == "-" else name, lines, raw, size)
         try:
             _check_text(file)
             yield file
-        except (EOFError, OSError, lzma.LZMAError) as e:
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as e:
             if inner is raw or isinstance(e, BrokenPipeError):
                 raise
             raise FormatError(f"{file.name} is a damaged compressed file: {e}") from e
+
+
+class _BoundedLines(io.RawIOBase):
+    """Bytes of a text that has no line of more than the limit: each line is held in memory as a whole."""
+
+    def __init__(self, inner: Any, where: str, live: bool) -> None:
+        self._read = inner.readinto1 if live else inner.readinto  # what comes through a pipe is not waited for
+        self._where, self._run, self._most = where, 0, current_limits().line
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = int(self._read(buffer))
+        end = bytes(buffer[:count]).rfind(b"\n")
+        self._run = self._run + count if end < 0 else count - end - 1
+        if self._run > self._most:
+            current_limits().check("line", self._run, self._where)
+        return count
 
 
 def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
@@ -194,7 +218,7 @@ def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
     try:
         return open(path, "rb", buffering=_PEEK)
     except OSError as e:
-        raise InputError(f"cannot read {path}: {(e.strerror or str(e)).lower()}") from e
+        raise InputError(f"cannot read {shown(str(path))}: {(e.strerror or str(e)).lower()}") from e
 
 
 def _check_text(file: TextFile) -> None:
@@ -256,52 +280,9 @@ def text_format(head: bytes) -> DataFormat:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def find_label(names: list[str] | None, n_columns: int, options: ReadOptions, where: str) -> int | None:
-    """Return the position of the label column of a table, or None if it has none.
-
-    Parameters
-    ----------
-    names : list of str, optional
-        The column names, if the table has them.
-    n_columns : int
-    options : ReadOptions
-    where : str
-        The file, for messages.
-    """
-    if options.labels is False:
-        return None
-    if options.label is not None:
-        return _named_label(names, n_columns, options.label, where)
-    if options.n_features is not None and n_columns == options.n_features:
-        if options.labels:
-            raise FormatError(
-                f"{where} has {n_columns} columns, as many as the model has features: no column is the label"
-            )
-        return None
-    for position, name in enumerate(names or []):
-        if name.strip().lower() in LABEL_NAMES:
-            return position
-    if n_columns < 2:
-        raise FormatError(f"{where} has a single column; a table needs features and a label")
-    return n_columns - 1
-
-
-def _named_label(names: list[str] | None, n_columns: int, label: str | int, where: str) -> int:
-    if names is not None and str(label) in names:
-        return names.index(str(label))
-    try:
-        position = int(label)
-    except ValueError:
-        known = f"; its columns are {', '.join(names[:12])}" if names else "; its columns have no names"
-        raise FormatError(f"{where} has no column {label!r}{known}") from None
-    if not -n_columns <= position < n_columns:
-        raise FormatError(f"{where} has {n_columns} columns, so there is no column {position} (counted from 0)")
-    return position % n_columns
-
-
 def column_name(names: list[str] | None, position: int) -> str:
     """Return how messages call a column: its name, or its position from 0."""
-    return f"column {names[position]!r}" if names else f"column {position} (from 0)"
+    return f"column {shown(names[position])!r}" if names else f"column {position} (from 0)"
 
 
 def first_bad(X: Rows) -> tuple[int, int, str] | None:
@@ -369,7 +350,7 @@ def labels_like(y: NDArray[Any], classes: NDArray[Any] | None, first_row: int = 
             try:
                 float(v)
             except (ValueError, TypeError):
-                raise InputError(f"the label of row {first_row + i} is {v!r}, but {kind}") from None
+                raise InputError(f"the label of row {first_row + i} is {shown(repr(v))}, but {kind}") from None
         raise
 
 

@@ -9,6 +9,7 @@ vector (or that ``svm-scale`` ignores), and so for one of SVM-light; for any oth
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from svmpress.decoders import Floats
 from svmpress.errors import InputError, SvmpressWarning
 from svmpress.model import KernelModel, doubt_of_scale
 from svmpress.numerics import Rows, arrays
+from svmpress.storage import current_limits
 
 Progress = Callable[[str, int, int], None]
 
@@ -65,8 +67,11 @@ def fit_columns(model: KernelModel, X: Rows, *, elastic: bool = False) -> tuple[
 
 def prepared(model: KernelModel, X: Rows) -> Rows:
     """Return rows that the model's scaling can take: dense if it shifts them."""
-    shifts = model.scaling is not None and model.scaling.shift is not None
-    return arrays.dense(X) if shifts else X
+    if model.scaling is None or model.scaling.shift is None or not arrays.is_csr(X):
+        return X
+    what = "the sparse data, dense as the scaling of the model makes it,"
+    current_limits().check_memory(8 * math.prod(X.shape), arrays.stored_bytes(X), what)
+    return arrays.dense(X)
 
 
 Question = Literal["labels", "scores", "probabilities"]

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from svmpress.data.columns import refuse_named_columns
 from svmpress.data.source import Block, ReadOptions, TextFile, narrow_indices
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, shown
 from svmpress.numerics import Rows, arrays
+from svmpress.storage import current_limits
 
 _MAX_INDEX = 2**31 - 1
+_MOST_DIGITS = 1_000
 
 
 def stream(file: TextFile, options: ReadOptions) -> Iterator[Block]:
@@ -61,6 +63,7 @@ def _parse(
         _explain(lines, first_line, name, zero_based, str(e))
     if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         _explain(lines, first_line, name, zero_based, "a value is not finite")
+    current_limits().check("features", X.shape[1], name)
     return narrow_indices(arrays.check_rows(X)), y
 
 
@@ -80,11 +83,11 @@ def _explain(lines: list[bytes], first_line: int, name: str, zero_based: bool, r
 
 def _check_label(label: str) -> None:
     if ":" in label:
-        raise ValueError(f"the label is missing: the line starts with {label!r}")
+        raise ValueError(f"the label is missing: the line starts with {shown(label)!r}")
     if not _is_number(label):
-        raise ValueError(f"the label {label!r} is not a number")
+        raise ValueError(f"the label {shown(label)!r} is not a number")
     if not math.isfinite(float(label)):
-        raise ValueError(f"the label is {label}")
+        raise ValueError(f"the label is {shown(label)}")
 
 
 def _check_features(fields: list[str], lowest: int) -> None:
@@ -92,9 +95,11 @@ def _check_features(fields: list[str], lowest: int) -> None:
     for field in fields[1:] if fields and fields[0].startswith("qid:") else fields:
         index, colon, value = field.partition(":")
         if not colon:
-            raise ValueError(f"{field!r} is not index:value")
+            raise ValueError(f"{shown(field)!r} is not index:value")
         if not (index.isascii() and index.isdigit()):
-            raise ValueError(f"{index!r} in {field!r} is not a feature index")
+            raise ValueError(f"{shown(index)!r} in {shown(field)!r} is not a feature index")
+        if len(index) > _MOST_DIGITS:
+            raise ValueError(f"feature index {shown(index)} is too large")
         if int(index) < lowest:
             raise ValueError(f"feature index {index}, but indices start at {lowest}")
         if int(index) > _MAX_INDEX:
@@ -102,7 +107,7 @@ def _check_features(fields: list[str], lowest: int) -> None:
         if int(index) <= previous:
             raise ValueError(f"feature index {index} comes after {previous}; indices must increase along a line")
         if not _is_number(value):
-            raise ValueError(f"feature {index}: {value!r} is not a number")
+            raise ValueError(f"feature {index}: {shown(value)!r} is not a number")
         if not math.isfinite(float(value)):
             raise ValueError(f"feature {index} is {'NaN' if math.isnan(float(value)) else 'infinite'}")
         previous = int(index)

@@ -24,7 +24,7 @@ from svmpress.formats.one_way import read_only
 from svmpress.formats.ranges import beside
 from svmpress.formats.scales import companions
 from svmpress.model import KernelExpansion, KernelModel
-from svmpress.storage import PathLike
+from svmpress.storage import PathLike, reading
 
 __all__ = [
     "FORMATS",
@@ -126,7 +126,7 @@ def load(
     [0, 1]
     """
     path = Path(path)
-    try:
+    with reading(path):
         with path.open("rb") as file:
             head = file.read(_HEAD)
         if path.suffix.lower() in _PICKLE_SUFFIXES or head.startswith(_PICKLE_HEADS):
@@ -138,13 +138,10 @@ def load(
             )
         name = format or _by_signature(head) or _by_suffix(path) or _by_contents(path, head)
         form = _format(name)
-        if ranges is None:
-            return form.read(path)
-        if not form.takes_ranges:
+        if ranges is not None and not form.takes_ranges:
             raise InputError(f"{path} is of {name}: a range file of svm-scale is for models of LibSVM and SVM-light")
-        return form.read(path, "none" if os.fspath(ranges) == "none" else Path(ranges))
-    except OSError as e:
-        raise InputError(f"cannot read {e.filename or path}: {e.strerror or e}") from e
+        chosen = () if ranges is None else ("none" if os.fspath(ranges) == "none" else Path(ranges),)
+        return form.read(path, *chosen)
 
 
 def _unpickled(path: Path) -> KernelModel:

@@ -22,9 +22,13 @@ from numpy.typing import NDArray
 from svmpress.decoders import Argmax, Floats, Sign, class_pairs, pair_mask
 from svmpress.errors import FormatError, InputError
 from svmpress.model import KernelModel
+from svmpress.storage import current_limits
 
 _MAX_COEF = 2**28
-"""Entries of the coefficient matrix (l, M), which can be K/2 times larger than in a file."""
+"""Entries of the coefficient matrix (l, M), which can be K/2 times larger than in an estimator."""
+
+_COEF_BYTES = 20
+"""What such an entry takes while the matrix is made."""
 
 _SEARCH_LIMIT = 2000
 """Steps of the search for a smallest cover; beyond them the best cover found so far is taken."""
@@ -52,11 +56,13 @@ class Packed:
     intercept: Floats
 
 
-def check_size(where: object, n_vectors: int, n_columns: int, what: str = "machines") -> None:
-    """Raise a FormatError if a file makes a larger table than can be held: it may grow faster than the file."""
-    if n_vectors * n_columns > _MAX_COEF:
+def check_size(where: object, n_vectors: int, n_columns: int, file_bytes: int | None = None) -> None:
+    """Raise a FormatError if a table of numbers is too large: it may grow faster than the file, or the estimator."""
+    if file_bytes is not None:
+        current_limits().check_memory(_COEF_BYTES * n_vectors * n_columns, file_bytes, where)
+    elif n_vectors * n_columns > _MAX_COEF:
         raise FormatError(
-            f"{where}: {n_vectors} vectors and {n_columns} {what} make more numbers than svmpress can hold"
+            f"{where}: {n_vectors} vectors and {n_columns} machines make more numbers than svmpress can hold"
         )
 
 

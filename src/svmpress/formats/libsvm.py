@@ -12,8 +12,9 @@ What a file keeps of a model, and how:
 - Answers are those of ``svm-predict``: votes, the first class of equal votes. One-vs-rest becomes pairwise
   differences. Vectors that serve several classes are copied; :func:`cost` says beforehand how many there will be.
 - An input scaling has no place in the format. It goes to a range file of ``svm-scale`` beside the model
-  (``big.model.range``), and the two are replaced together. At reading that file is applied, or the one that LibSVM's
-  own ``easy.py`` leaves (``big.range``), or the scales of R's ``write.svm``: see :mod:`~svmpress.formats.scales`.
+  (``big.model.range``), the two are replaced together and belong together: see :mod:`~svmpress.formats.pair`. At
+  reading that file is applied, or the one that LibSVM's own ``easy.py`` leaves (``big.range``), or the scales of R's
+  ``write.svm``: see :mod:`~svmpress.formats.scales`.
 """
 
 from __future__ import annotations
@@ -28,16 +29,13 @@ from numpy.typing import NDArray
 
 from svmpress.decoders import Decoder, Floats, Identity, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError
-from svmpress.formats.layout import Packed, pack, unpack
+from svmpress.formats.layout import Packed, check_size, pack, unpack
 from svmpress.formats.libsvm_text import KERNELS, PROBABILITY, TASKS, Parsed, parse
-from svmpress.formats.ranges import beside, is_expressible, range_lines
+from svmpress.formats.pair import read_pair, write_pair
+from svmpress.formats.ranges import beside, is_expressible, range_lines, read_range
 from svmpress.formats.scales import Ranges, companions, in_units_of_target, scaling_of
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 from svmpress.numerics import Rows, is_csr, take
-from svmpress.storage import replacing
-
-_MAX_COEF = 2**28
-"""Entries of the coefficient matrix (l, M), which is K/2 times larger than in the file."""
 
 _SPARSE_BELOW = 0.3
 """Share of non-zero features below which the vectors stay sparse."""
@@ -61,13 +59,26 @@ def read(path: Path, ranges: Ranges = None) -> KernelModel:
     FormatError
         Which line is wrong, and why.
     """
-    with path.open("rb") as file:
-        parsed = parse(path, file)
-    scaling = scaling_of(path, ranges, parsed.vectors.shape[1], parsed.first_index)
+    parsed, scaling = _parsed(path, ranges)
+    check_size(path, parsed.vectors.shape[0], len(parsed.header["rho"]), path.stat().st_size)
     try:
         return in_units_of_target(path, ranges, model_of(parsed, scaling))
     except InputError as e:
         raise FormatError(f"{path}: {e}") from e
+
+
+def _parsed(path: Path, ranges: Ranges) -> tuple[Parsed, Scaling | None]:
+    """Return what a model file says, and the scaling that is named, or that belongs to it."""
+    if ranges is not None:
+        with path.open("rb") as file:
+            parsed = parse(path, file)
+    else:
+        parsed, own = read_pair(path)
+        if own is not None:
+            return parsed, read_range(beside(path), own, parsed.vectors.shape[1], parsed.first_index)
+        others = [file for file in companions(path) if file != beside(path)]
+        ranges = others[0] if others else "none"
+    return parsed, scaling_of(path, ranges, parsed.vectors.shape[1], parsed.first_index)
 
 
 def model_of(parsed: Parsed, scaling: Scaling | None) -> KernelModel:
@@ -101,8 +112,6 @@ def _machines(parsed: Parsed) -> tuple[Decoder, Floats, Floats, NDArray[np.bool_
     labels = np.array(header["label"])
     if labels.size == 2:
         return Sign(labels), -coef, rho, None
-    if rho.size * len(coef) > _MAX_COEF:
-        raise InputError(f"{len(coef)} vectors and {labels.size} classes have more coefficients than svmpress can hold")
     by_machine, mask = unpack(parsed.coef, np.array(header["nr_sv"]))
     return PairVote(labels, shape="ovo"), by_machine, -rho, mask
 
@@ -189,7 +198,6 @@ def write(model: KernelModel, path: Path) -> None:
     no model is somebody else's: it would be applied at the next reading, so nothing is written.
     """
     ranges = beside(path)
-    stale = model.scaling is None and ranges.exists()
     foreign = [] if model.scaling is not None else companions(path)
     foreign = [file for file in foreign if file != ranges or not path.exists()]
     if foreign:
@@ -198,13 +206,7 @@ def write(model: KernelModel, path: Path) -> None:
             "remove that file or choose another name"
         )
     scales = [] if model.scaling is None else range_lines(model.scaling, _first_index(model))
-    with replacing(path, *([ranges] if scales else [])) as files:
-        for text in lines(model):
-            files[0].write(text.encode("ascii") + b"\n")
-        for text in scales:
-            files[1].write(text.encode("ascii") + b"\n")
-    if stale:
-        ranges.unlink(missing_ok=True)
+    write_pair(path, lines(model), scales)
 
 
 def lines(model: KernelModel) -> Iterator[str]:

@@ -4,11 +4,15 @@ A file is a header of ``key values`` lines, a line ``SV``, and a line ``coeffici
 :func:`parse` accepts the keys in any order, LibSVM's and ThunderSVM's, any line ends and any blanks, and refuses
 everything else with the number of the line. Nothing is allocated by what the header claims, only by what is there. A
 last line without its end is refused: half a number is a number too, and a truncated file would pass for a model.
+
+LibSVM reads no line after the last vector. There, a model of svmpress says which scaling it belongs to: see
+:mod:`~svmpress.formats.pair`.
 """
 
 from __future__ import annotations
 
 import array
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -18,10 +22,11 @@ import numpy as np
 from scipy import sparse
 
 from svmpress.decoders import Floats
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, shown
 from svmpress.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from svmpress.model import Task
 from svmpress.numerics import Rows
+from svmpress.storage import current_limits
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,
@@ -39,6 +44,9 @@ TASKS: dict[str, Task] = {
     "nu_svr": "regression",
 }
 """What each ``svm_type`` is for."""
+
+SCALED_BY = [b"#", b"svmpress:", b"scaled", b"by"]
+"""How the line after the last vector begins that says the digest of the range file."""
 
 PROBABILITY = ("probA", "probB", "prob_density_marks")
 
@@ -64,12 +72,18 @@ class Parsed:
     vectors : (l, d) CSR
     first_index : 1 or 0
         What the file calls the first feature; 0 when some vector uses the index 0.
+    digest : str
+        Of the whole file, as :func:`svmpress.formats.pair.digest` makes it.
+    scaled_by : str, optional
+        The digest of the range file that belongs to the model.
     """
 
     header: Header
     coef: Floats
     vectors: Rows
     first_index: int
+    digest: str
+    scaled_by: str | None
 
 
 class _Lines:
@@ -77,15 +91,22 @@ class _Lines:
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path, self.file, self.number = path, file, 0
+        self.longest = current_limits().line
+        self.sha = hashlib.sha256()
+        self.scaled_by: str | None = None
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
-        text = next(self.file)
+        text = self.file.readline(self.longest + 1)
+        if not text:
+            raise StopIteration
         self.number += 1
+        current_limits().check("line", len(text), self.path)
         if not text.endswith(b"\n"):
             self.fail("the file ends in the middle of this line, it looks truncated")
+        self.sha.update(text.replace(b"\r\n", b"\n"))
         return text
 
     def fail(self, message: str, number: int | None = None) -> NoReturn:
@@ -148,7 +169,7 @@ def _header(lines: _Lines) -> Header:
         if key != "coef" or not _is_number(tokens[0]):  # ThunderSVM puts the values of coef on the next line
             key = tokens.pop(0).decode("ascii", "replace")
             if key not in (*_NAMES, *_INTEGERS, *_NUMBERS):
-                lines.fail(f"{key[:40]!r} is no key of a LibSVM model, which starts with svm_type")
+                lines.fail(f"{shown(key, 40)!r} is no key of a LibSVM model, which starts with svm_type")
             if key in header:
                 lines.fail(f"{key} is there twice")
         header[key] = header.get(key, []) + _values(lines, key, tokens)
@@ -190,6 +211,7 @@ def _check(lines: _Lines, header: Header) -> None:
         lines.fail(f"a {svm_type} model cannot have nr_class {n_classes}")
     n_machines = n_classes * (n_classes - 1) // 2
     _need(lines, header, "rho", n_machines)
+    current_limits().check("classes", n_classes, lines.path)
     for key in PROBABILITY:
         if key in header:
             _need(lines, header, key, _DENSITY_MARKS if key == "prob_density_marks" else n_machines)
@@ -226,7 +248,7 @@ def _vectors(
     index, ends = array.array("q"), array.array("q", [0])
     for text in lines:
         tokens = text.split()
-        if not tokens and len(ends) > total:
+        if len(ends) > total and (not tokens or _ends_in_trailer(lines, tokens)):
             continue
         if len(ends) > total:
             lines.fail(f"there are more vectors than total_sv {total}")
@@ -245,6 +267,14 @@ def _vectors(
     return coef, index, values, ends
 
 
+def _ends_in_trailer(lines: _Lines, tokens: list[bytes]) -> bool:
+    """Return whether a line after the vectors says which range file belongs to them, and keep what it says."""
+    if tokens[:-1] != SCALED_BY or lines.scaled_by is not None:
+        return False
+    lines.scaled_by = tokens[-1].decode("ascii", "replace")
+    return True
+
+
 def _assemble(lines: _Lines, header: Header, start: int, coefs: Any, index: Any, values: Any, ends: Any) -> Parsed:
     """Check the numbers of the vectors, of which the first is on line ``start``, and make arrays of them."""
     coef = np.array(coefs, dtype=np.float64).reshape(len(ends) - 1, -1 if len(ends) > 1 else 1)
@@ -260,8 +290,9 @@ def _assemble(lines: _Lines, header: Header, start: int, coefs: Any, index: Any,
     refuse((columns < 0) | (columns > _MAX_INDEX), row, f"a feature index is outside 1..{_MAX_INDEX}")
     first_index = 0 if columns.size and columns.min() == 0 else 1
     shape = (len(coef), max(1, int(columns.max(initial=0)) + 1 - first_index))
+    current_limits().check("features", shape[1], lines.path)
     vectors = sparse.csr_array((data, columns - first_index, np.array(ends)), shape=shape)
     vectors.sort_indices()
     refuse((np.diff(vectors.indices) == 0) & (np.diff(row) == 0), row, "a feature is there twice")
     vectors.eliminate_zeros()
-    return Parsed(header, coef.T, vectors, first_index)
+    return Parsed(header, coef.T, vectors, first_index, lines.sha.hexdigest(), lines.scaled_by)

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from svmpress.decoders import Argmax, Decoder, Identity, PairDAG, PairVote, Sign
-from svmpress.errors import FormatError, InputError
+from svmpress.errors import FormatError, InputError, shown
 from svmpress.kernels import kernel_by_name
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 from svmpress.numerics import is_csr
-from svmpress.storage import replacing
+from svmpress.storage import current_limits, replacing
 
 PROTOCOL = 1
 """The protocol that :func:`write` writes, and the newest that :func:`read` reads."""
@@ -49,8 +49,6 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
 }
 _MAX_SCHEMA = 16 * 2**20
 _LABEL_KINDS = "iufbUS"
-_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, OSError, RuntimeError)
-"""What zipfile, json, NumPy and SciPy raise on bytes that make no sense to them."""
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -79,8 +77,8 @@ def write(model: KernelModel, path: Path) -> None:
     """Write a model without :func:`obstacles`."""
     schema, arrays = _take_apart(model)
     with replacing(path) as (file,), zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        text = json.dumps(schema, indent=1, ensure_ascii=False, default=lambda scalar: scalar.item())
-        archive.writestr(zipfile.ZipInfo("schema.json"), text + "\n")
+        text = json.dumps(schema, indent=1, ensure_ascii=False, default=lambda scalar: scalar.item()) + "\n"
+        archive.writestr(zipfile.ZipInfo("schema.json"), text.encode("utf-8", "surrogatepass"))
         for name, a in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=a.nbytes > 2**31) as member:
                 np.lib.format.write_array(member, a, version=(1, 0), allow_pickle=False)
@@ -141,11 +139,9 @@ def read(path: Path) -> KernelModel:
         except FormatError:
             raise
         except zipfile.BadZipFile as e:
-            raise FormatError(f"{path} is not a complete svmpress file: {e}") from e
+            raise FormatError(f"{path} is not a complete svmpress file: {shown(str(e))}") from e
         except InputError as e:
             raise FormatError(f"{path}: {e}") from e
-        except _DAMAGE as e:
-            raise FormatError(f"{path} is damaged: {type(e).__name__}: {e}") from e
 
 
 class _Members(Mapping[str, NDArray[Any]]):
@@ -232,6 +228,7 @@ def _vectors(schema: dict[str, Any], arrays: _Members) -> Any:
     if schema["layout"] == "dense":
         return arrays["vectors"]
     m, d = schema["shape"]
+    current_limits().check("features", d, "the file")
     parts = [arrays[f"vectors_{part}"] for part in ("data", "indices", "indptr")]
     if any(part.dtype.kind != kind for part, kind in zip(parts, "fii", strict=True)):
         raise InputError("the sparse vectors are not numbers with integer positions")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Decoder, Floats, Identity, PairVote, Sign
-from svmpress.errors import FormatError, InputError, MissingExtraError
+from svmpress.errors import FormatError, InputError, MissingExtraError, shown
 from svmpress.formats.layout import check_size, unpack
 from svmpress.formats.onnx_graph import PRODUCER
 from svmpress.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
@@ -74,7 +74,7 @@ class _Graph:
         self.attributes = {a.name: a for a in self.node.attribute}
 
     def fail(self, message: str) -> NoReturn:
-        raise FormatError(f"{self.path}: {message}")
+        raise FormatError(f"{self.path}: {shown(message, 400)}")
 
     def floats(self, name: str, size: int | None = None) -> Floats:
         """Return a list of numbers of the node, of a size if one is given."""
@@ -141,7 +141,7 @@ class _Graph:
         if len(V) != total or labels.size < 2:
             self.fail(f"{len(V)} support vectors of {labels.size} classes make no classifier")
         pairs = labels.size * (labels.size - 1) // 2
-        check_size(self.path, total, pairs)
+        check_size(self.path, total, pairs, self.path.stat().st_size)
         table = self.floats("coefficients", (labels.size - 1) * total).reshape(-1, total)
         rho = self.floats("rho", pairs)
         probability = {}
@@ -231,7 +231,9 @@ class _Graph:
                 try:
                     return np.asarray(numpy_helper.to_array(tensor), dtype=np.float64).reshape(-1)
                 except (ValueError, TypeError, OSError) as e:
-                    raise FormatError(f"{self.path}: the constant {name!r} cannot be read: {e}") from e
+                    raise FormatError(
+                        f"{self.path}: the constant {shown(name)!r} cannot be read: {shown(str(e))}"
+                    ) from e
         return None
 
     def _fit(self, affine: tuple[Floats, Floats], f: KernelExpansion) -> Scaling | None:

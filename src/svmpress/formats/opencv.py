@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Decoder, Floats, Identity, PairDAG, PairVote, Sign
-from svmpress.errors import FormatError, InputError
+from svmpress.errors import FormatError, InputError, shown
 from svmpress.formats.layout import check_size, pairwise
 from svmpress.formats.opencv_text import Matrix, Tree, Written, read_tree, xml_lines, yaml_lines
 from svmpress.kernels import RBF, ChiSquared, Kernel, Linear, Polynomial, Sigmoid
@@ -69,7 +69,7 @@ def read(path: Path) -> KernelModel:
     for name, tree in read_tree(path).items():
         if isinstance(tree, Mapping) and {"svmType", "svm_type"} & set(tree):
             return _Reader(path, tree).model()
-        raise FormatError(f"{path} holds {name!r}, which is not an SVM of OpenCV: it has no svmType")
+        raise FormatError(f"{path} holds {shown(str(name))!r}, which is not an SVM of OpenCV: it has no svmType")
     raise FormatError(f"{path} holds nothing")
 
 
@@ -80,7 +80,7 @@ class _Reader:
         self.path, self.tree = path, tree
 
     def fail(self, message: str) -> NoReturn:
-        raise FormatError(f"{self.path}: {message}")
+        raise FormatError(f"{self.path}: {shown(message)}")
 
     def model(self) -> KernelModel:
         svm_type = str(self.tree.get("svmType", self.tree.get("svm_type")))
@@ -196,7 +196,7 @@ class _Reader:
     def _pairs(self, n_vectors: int) -> tuple[Decoder, Floats, Floats, NDArray[np.bool_] | None]:
         labels = self._labels()
         n_pairs = labels.size * (labels.size - 1) // 2
-        check_size(self.path, n_vectors, n_pairs)
+        check_size(self.path, n_vectors, n_pairs, self.path.stat().st_size)
         functions = self._functions(n_pairs, n_vectors)
         coef, mask = np.zeros((n_vectors, n_pairs)), np.zeros((n_vectors, n_pairs), dtype=bool)
         for i, (alpha, used, _) in enumerate(functions):

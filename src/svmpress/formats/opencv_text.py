@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, shown
 from svmpress.formats.markup import Element, read_xml
 
 Tree = str | Sequence["Tree"] | Mapping[str, "Tree"]
@@ -35,7 +35,7 @@ def read_tree(path: Path) -> Mapping[str, Tree]:
     if head.startswith(b"<"):
         root = read_xml(path)
         if root.name != "opencv_storage":
-            raise FormatError(f"{path}: the root of OpenCV's XML is <opencv_storage>, not <{root.name}>")
+            raise FormatError(f"{path}: the root of OpenCV's XML is <opencv_storage>, not <{shown(root.name)}>")
         tree = _from_xml(path, root)
     else:
         tree = _Yaml(path).tree()
@@ -52,7 +52,7 @@ def _from_xml(path: Path, element: Element) -> Tree:
     tree: dict[str, Tree] = {}
     for child in element.children:
         if child.name in tree:
-            raise FormatError(f"{path}, line {child.line}: <{child.name}> is there twice")
+            raise FormatError(f"{path}, line {child.line}: <{shown(child.name)}> is there twice")
         tree[child.name] = _from_xml(path, child)
     return tree
 
@@ -76,7 +76,7 @@ class _Yaml:
         self.place = 0
 
     def fail(self, number: int, message: str) -> NoReturn:
-        raise FormatError(f"{self.path}, line {number}: {message}")
+        raise FormatError(f"{self.path}, line {number}: {shown(message)}")
 
     def _joined(self, text: str) -> Iterator[_Line]:
         parts: list[str] = []

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Argmax, Decoder, Floats, Identity, PairVote, Sign, class_pairs
-from svmpress.errors import FormatError, InputError
+from svmpress.errors import FormatError, InputError, shown
 from svmpress.formats.layout import check_size
 from svmpress.formats.markup import Element, read_xml
 from svmpress.formats.pmml_fields import Affine, FieldError, affine_of
@@ -47,7 +47,7 @@ def read(path: Path) -> KernelModel:
     found = root.first(_MODEL) if root.name == "PMML" else None
     if found is None:
         held = ", ".join(child.name for child in root.children if child.name.endswith("Model")) or f"<{root.name}>"
-        raise FormatError(f"{path} holds {held[:80]}, and svmpress reads a {_MODEL} of PMML")
+        raise FormatError(f"{path} holds {shown(held, 80)}, and svmpress reads a {_MODEL} of PMML")
     try:
         return _Reader(path, root, found).model()
     except FieldError as e:
@@ -63,7 +63,7 @@ class _Reader:
         self.path, self.root, self.element = path, root, model
 
     def fail(self, element: Element, message: str) -> NoReturn:
-        raise FormatError(f"{self.path}, line {element.line}: {message}")
+        raise FormatError(f"{self.path}, line {element.line}: {shown(message)}")
 
     def child(self, element: Element, name: str) -> Element:
         found = element.first(name)
@@ -96,7 +96,7 @@ class _Reader:
         machines = self.element.all("SupportVectorMachine")
         if not machines:
             self.fail(self.element, f"<{_MODEL}> has no <SupportVectorMachine>")
-        check_size(self.path, len(V), len(machines))
+        check_size(self.path, len(V), len(machines), self.path.stat().st_size)
         coef: Floats = np.zeros((len(V), len(machines)))
         intercept: Floats = np.zeros(len(machines))
         for i, machine in enumerate(machines):
@@ -160,7 +160,7 @@ class _Reader:
         rows: dict[str, int] = {}
         vectors = []
         instances = dictionary.all("VectorInstance")
-        check_size(self.path, len(instances), d, "fields")
+        check_size(self.path, len(instances), d, self.path.stat().st_size)
         for instance in instances:
             name = instance.attributes.get("id", "")
             if name in rows:

@@ -14,24 +14,31 @@ large that ``max - min`` would lose the factor there, ``upper`` is a power of tw
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
-from fractions import Fraction
+from collections.abc import Sequence
+from decimal import Context, Decimal, InvalidOperation, localcontext
 from pathlib import Path
 
 import numpy as np
 
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, shown
 from svmpress.model import Scaling
+from svmpress.storage import current_limits
 
 _EXPONENTS = (0, 64, 128, 256, 512)
 _PRECISION = 1e-12
 """How precisely ``svm-scale`` shall get the factor, relative."""
 
-_MAX_FEATURES = 2**24
-"""Features of a range file; they are stored densely, so a hostile index must not decide how many there are."""
-
 _MAX_EXPONENT = 400
 """Decimal exponents beyond those of doubles are rounded like doubles: exact, they could be huge numbers."""
+
+_MAX_DIGITS = 1_200
+"""Characters of a number; no double has as many."""
+
+_EXACT = Context(prec=2 * _MAX_DIGITS)
+"""Sums of such numbers as they are."""
+
+_CLOSE = Context(prec=120)
+"""Quotients, in so many digits that what becomes a double of them is the nearest one."""
 
 
 def beside(path: Path) -> Path:
@@ -86,12 +93,12 @@ def _top(low: float, factor: float, upper: int) -> str:
     """Return ``max`` in enough digits for ``upper / (max - low)`` to round to the factor."""
     if factor == 0:
         return repr(low)
-    width = Fraction(upper) / Fraction(factor)
-    top = Fraction(repr(low)) + width  # the decimal number that the file will say, not the double
-    lost = math.log10(abs(top / width)) if top else 0.0
+    bottom = Decimal(repr(low))  # the decimal number that the file will say, not the double
+    width = _CLOSE.divide(Decimal(upper), Decimal(factor))
+    lost = bottom.adjusted() - width.adjusted() if bottom else 0
     with localcontext() as context:
-        context.prec = 20 + max(0, math.ceil(lost))
-        return format((Decimal(top.numerator) / Decimal(top.denominator)).normalize(), "g")
+        context.prec = 24 + max(0, lost)
+        return format((bottom + width).normalize(), "g")
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -99,18 +106,14 @@ def _top(low: float, factor: float, upper: int) -> str:
 # ---------------------------------------------------------------------------------------------------------
 
 
-def read_range(path: Path, n_features: int, first_index: int = 1) -> Scaling:
-    """Return the scaling of a range file, for at least ``n_features`` features.
+def read_range(path: Path, lines: Sequence[str], n_features: int, first_index: int = 1) -> Scaling:
+    """Return the scaling that the lines of a range file say, for at least ``n_features`` features.
 
     Raises
     ------
     FormatError
         When it is no range file, or scales the target as well.
     """
-    try:
-        lines = path.read_text(encoding="ascii").split("\n")
-    except UnicodeDecodeError as e:
-        raise FormatError(f"{path} is not a range file of svm-scale: it is not plain text") from e
     if lines[0].strip() == "y":
         raise FormatError(
             f"{path} scales the target too (svm-scale -y), and a model cannot undo that: train on the unscaled target"
@@ -122,50 +125,59 @@ def read_range(path: Path, n_features: int, first_index: int = 1) -> Scaling:
     lower, upper = _numbers(path, 2, lines[1], 2)
     if lower == upper:
         raise FormatError(f"{path}, line 2: lower and upper are equal")
+    most = current_limits().features
     features: dict[int, tuple[float, float]] = {}
     for n, line in enumerate(lines[2:], start=3):
         if line.strip():
             index, low, high = _numbers(path, n, line, 3)
             column = index - first_index
-            if column.denominator != 1 or not 0 <= column < _MAX_FEATURES or int(column) in features:
-                raise FormatError(f"{path}, line {n}: features must be distinct, their numbers at most {_MAX_FEATURES}")
-            features[int(column)] = _shift_and_factor(path, n, low, high - low, lower, upper)
+            if column % 1 != 0 or not 0 <= column < most or int(column) in features:
+                raise FormatError(f"{path}, line {n}: features must be distinct, their numbers at most {most}")
+            features[int(column)] = _shift_and_factor(path, n, low, high, lower, upper)
     return _scaling(path, features, n_features)
 
 
-def _numbers(path: Path, n: int, line: str, count: int) -> list[Fraction]:
+def _numbers(path: Path, n: int, line: str, count: int) -> list[Decimal]:
     try:
         numbers = [_exact(token) for token in line.split()]
     except (ValueError, ArithmeticError):
         numbers = []
     if len(numbers) != count:
-        raise FormatError(f"{path}, line {n}: expected {count} numbers, not {line.strip()[:60]!r}")
+        raise FormatError(f"{path}, line {n}: expected {count} numbers, not {shown(line.strip(), 60)!r}")
     return numbers
 
 
-def _exact(token: str) -> Fraction:
+def _exact(token: str) -> Decimal:
     """Return the number that a text is, exactly; a NaN or an infinity is an error."""
-    number = Decimal(token)
-    if "_" in token:
+    if "_" in token or len(token) > _MAX_DIGITS:
         raise ValueError
+    number = Decimal(token)
+    if not number.is_finite():
+        raise InvalidOperation
     if number and not -_MAX_EXPONENT <= number.adjusted() <= _MAX_EXPONENT:
-        return Fraction(float(number))
-    return Fraction(number)
+        rounded = float(number)
+        if math.isinf(rounded):
+            raise OverflowError
+        return Decimal(rounded)
+    return number
 
 
 def _shift_and_factor(
-    path: Path, n: int, low: Fraction, width: Fraction, lower: Fraction, upper: Fraction
+    path: Path, n: int, low: Decimal, high: Decimal, lower: Decimal, upper: Decimal
 ) -> tuple[float, float]:
-    try:
-        return float(low - lower * width / (upper - lower)), float((upper - lower) / width) if width else 0.0
-    except OverflowError as e:
-        raise FormatError(f"{path}, line {n}: this range overflows double precision") from e
+    width, span = _EXACT.subtract(high, low), _EXACT.subtract(upper, lower)
+    shift = low
+    if lower:
+        shift = _EXACT.subtract(low, _CLOSE.divide(_EXACT.multiply(lower, width), span))
+    found = float(shift), float(_CLOSE.divide(span, width)) if width else 0.0
+    if not all(map(math.isfinite, found)):
+        raise FormatError(f"{path}, line {n}: this range overflows double precision")
+    return found
 
 
 def _scaling(path: Path, features: dict[int, tuple[float, float]], n_features: int) -> Scaling:
     d = max(n_features, max(features, default=-1) + 1)
-    if d > _MAX_FEATURES:
-        raise FormatError(f"{path}: the model has more than {_MAX_FEATURES} features, too many to scale")
+    current_limits().check("features", d, path)  # they are stored one by one, whatever the file names
     shift, factor = np.zeros(d), np.zeros(d)
     for column, (s, f) in features.items():
         shift[column], factor[column] = s, f

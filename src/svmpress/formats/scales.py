@@ -12,6 +12,7 @@ R's files have a line ``center scale`` for each feature that it scaled, and one 
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -19,8 +20,10 @@ from typing import Literal
 import numpy as np
 
 from svmpress.errors import FormatError
+from svmpress.formats.pair import lines_of_range
 from svmpress.formats.ranges import beside, read_range
 from svmpress.model import KernelModel, Scaling
+from svmpress.storage import reading
 
 Ranges = Path | Literal["none"] | None
 """The scale file of a model: one that is named, none, or the one that is found beside it."""
@@ -35,7 +38,7 @@ def companions(path: Path) -> list[Path]:
         candidates.append(path.with_suffix(".range"))
     if path.suffix == _R_MODEL:
         candidates.append(path.with_suffix(_R_SCALE))
-    return [candidate for candidate in candidates if candidate != path and candidate.is_file()]
+    return [candidate for candidate in candidates if candidate != path and os.path.isfile(candidate)]
 
 
 def scaling_of(path: Path, ranges: Ranges, n_features: int, first_index: int = 1) -> Scaling | None:
@@ -43,9 +46,10 @@ def scaling_of(path: Path, ranges: Ranges, n_features: int, first_index: int = 1
     files = companions(path) if ranges is None else [] if ranges == "none" else [ranges]
     if not files:
         return None
-    if _is_of_r(files[0]):
-        return _scaling_of_r(files[0], n_features)
-    return read_range(files[0], n_features, first_index)
+    with reading(files[0]):
+        if _is_of_r(files[0]):
+            return _scaling_of_r(files[0], n_features)
+        return read_range(files[0], lines_of_range(files[0]), n_features, first_index)
 
 
 def in_units_of_target(path: Path, ranges: Ranges, model: KernelModel) -> KernelModel:

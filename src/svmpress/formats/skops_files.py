@@ -20,16 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from svmpress.errors import FormatError, InputError, MissingExtraError
+from svmpress.errors import FormatError, InputError, MissingExtraError, shown
 from svmpress.model import KernelModel
-from svmpress.storage import replacing
+from svmpress.storage import current_limits, replacing
 
 _SCHEMA = "schema.json"
 _SPARSE = ("scipy.sparse._csr.csr_matrix", "scipy.sparse._csr.csr_array")
 """Types that skops leaves to its users to trust, and that hold nothing but arrays of numbers."""
-
-_FREE, _EXPANSION = 2**26, 100
-"""A zip may unpack to so many bytes in any case, and to so many for each of its own."""
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -64,8 +61,8 @@ def read(path: Path) -> KernelModel:
         unknown = [name for name in named if name not in _SPARSE]
         if unknown:
             raise FormatError(
-                f"{path} holds {', '.join(unknown)}, which skops does not trust: review that, load the file yourself "
-                "(skops.io.load(file, trusted=...)) and pass the estimator"
+                f"{path} holds {shown(', '.join(unknown))}, which skops does not trust: review that, load the file "
+                "yourself (skops.io.load(file, trusted=...)) and pass the estimator"
             )
         estimator = skops_io.loads(content, trusted=named)
     except FormatError:
@@ -73,7 +70,7 @@ def read(path: Path) -> KernelModel:
     except MemoryError as e:
         raise InputError(f"there is not enough memory to read {path}") from e
     except Exception as e:  # skops checks little of what it reads, and fails in as many ways as Python has
-        raise FormatError(f"{path} is not a skops file, or is damaged: {type(e).__name__}: {str(e)[:120]}") from e
+        raise FormatError(f"{path} is not a skops file, or is damaged: {type(e).__name__}: {shown(str(e), 120)}") from e
     return _converted(path, estimator)
 
 
@@ -85,28 +82,26 @@ def _converted(path: Path, estimator: Any) -> KernelModel:
     except InputError as e:
         raise FormatError(f"{path}: {e}") from e
     except Exception as e:  # attributes that no fit would have set
-        what = f"{type(estimator).__name__}: {type(e).__name__}: {str(e)[:120]}"
+        what = f"{type(estimator).__name__}: {type(e).__name__}: {shown(str(e), 120)}"
         raise FormatError(f"{path} holds a damaged {what}") from e
 
 
 def _check(path: Path, content: bytes) -> None:
     """Refuse a zip that would unpack to far more than it is, or whose arrays claim more than they hold."""
-    allowed = _FREE + _EXPANSION * len(content)
+    unpacked = 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if _SCHEMA not in archive.namelist():
             raise FormatError(f"{path} is a zip file without {_SCHEMA}, and so not of skops")
         for info in archive.infolist():
-            allowed -= info.file_size
-            if allowed < 0:
-                raise FormatError(f"{path} would unpack to more than {_EXPANSION} times its size")
+            unpacked += info.file_size
+            current_limits().check_memory(unpacked, len(content), path)
             if info.filename.endswith(".npy"):
                 _check_array(path, archive.read(info))
             elif info.filename.endswith(".npz"):
                 inner = archive.read(info)
                 with zipfile.ZipFile(io.BytesIO(inner)) as parts:
-                    allowed -= sum(part.file_size for part in parts.infolist())
-                    if allowed < 0:
-                        raise FormatError(f"{path} would unpack to more than {_EXPANSION} times its size")
+                    unpacked += sum(part.file_size for part in parts.infolist())
+                    current_limits().check_memory(unpacked, len(content), path)
                     for part in parts.infolist():
                         _check_array(path, parts.read(part))
 

@@ -26,12 +26,12 @@ from svmpress.formats.scales import Ranges, companions, scaling_of
 from svmpress.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from svmpress.model import KernelExpansion, KernelModel, Task
 from svmpress.numerics import Rows, is_csr
-from svmpress.storage import replacing
+from svmpress.storage import current_limits, replacing
 
 _START = b"SVM-light Version"
 _VERSION = "SVM-light Version V6.02"
 _REGRESSION = "regression"
-_MAX_FEATURES = 2**24
+_MAX_INDEX = 2**31 - 1
 _SPARSE_BELOW = 0.3
 _NO_FEATURES = (b"qid:", b"sid:", b"cost:")
 _HEAD = (
@@ -65,8 +65,10 @@ class _Lines:
         self.path, self.file, self.number = path, file, 0
 
     def __iter__(self) -> Iterator[bytes]:
-        for line in self.file:
+        longest = current_limits().line
+        while line := self.file.readline(longest + 1):
             self.number += 1
+            current_limits().check("line", len(line), self.path)
             if not line.endswith(b"\n"):
                 self.fail("the file ends in the middle of this line, it looks truncated")
             yield line
@@ -170,8 +172,8 @@ def _vectors(lines: _Lines, text: Iterator[bytes]) -> _Vectors:
             found.values.extend([float(v) for _, _, v in pairs])
         except (ValueError, OverflowError):
             lines.fail("expected a coefficient, then index:value pairs")
-        if index and not 1 <= min(index) <= max(index) <= _MAX_FEATURES:
-            lines.fail(f"a feature index is outside 1..{_MAX_FEATURES}")
+        if index and not 1 <= min(index) <= max(index) <= _MAX_INDEX:
+            lines.fail(f"a feature index is outside 1..{_MAX_INDEX}")
         if len(set(index)) != len(index):
             lines.fail("a feature is there twice")
         if not np.isfinite([found.coef[-1], *found.values[found.ends[-1] :]]).all():
@@ -183,8 +185,9 @@ def _vectors(lines: _Lines, text: Iterator[bytes]) -> _Vectors:
 def _matrix(path: Path, found: _Vectors, highest: int) -> Rows:
     columns = np.array(found.columns, dtype=np.int64) - 1
     d = max(highest, int(columns.max(initial=0)) + 1)
-    if not 1 <= d <= _MAX_FEATURES:
-        raise FormatError(f"{path}: the highest feature index is {d}, and must be from 1 to {_MAX_FEATURES}")
+    if not 1 <= d <= _MAX_INDEX:
+        raise FormatError(f"{path}: the highest feature index is {d}, and must be from 1 to {_MAX_INDEX}")
+    current_limits().check("features", d, path)
     shape = (len(found.coef), d)
     V = sparse.csr_array((np.array(found.values, dtype=np.float64), columns, np.array(found.ends)), shape=shape)
     V.sort_indices()
@@ -216,8 +219,6 @@ def obstacles(model: KernelModel) -> list[str]:
         found.append("SVM-light's files have no place for an input scaling")
     if model.probability:
         found.append("SVM-light's files have no place for probability parameters")
-    if model.n_features > _MAX_FEATURES:
-        found.append(f"svmpress reads no file of SVM-light with more than {_MAX_FEATURES} features")
     return found
 
 

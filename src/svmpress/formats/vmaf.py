@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 
 from svmpress.decoders import Floats, Identity
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, shown
 from svmpress.formats import libsvm
+from svmpress.formats.layout import check_size
 from svmpress.formats.libsvm_text import parse
 from svmpress.model import KernelModel, Scaling
 from svmpress.numerics import arrays
@@ -73,6 +74,7 @@ def read(path: Path) -> KernelModel:
             raise FormatError("its model is not LibSVM text; a collection of models must be split first")
         rescale = _Rescale(content)
         parsed = parse(Path(f"{path}, its model"), io.BytesIO(text.encode()))
+        check_size(path, parsed.vectors.shape[0], len(parsed.header["rho"]), len(text))
         model = libsvm.model_of(parsed, None)
         if model.task != "regression" or model.n_features > rescale.scaling.factor.size:
             raise FormatError(f"its model must be a regression of at most {rescale.scaling.factor.size} features")
@@ -91,7 +93,7 @@ def read(path: Path) -> KernelModel:
 
 
 def _sentence(e: BaseException) -> str:
-    return f"there is no {e}" if isinstance(e, KeyError) else str(e) or type(e).__name__
+    return shown(f"there is no {e}" if isinstance(e, KeyError) else str(e) or type(e).__name__)
 
 
 class _Rescale:
@@ -103,14 +105,16 @@ class _Rescale:
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise FormatError("its feature_names must be a list of names")
         if entries.get("model_type", _TYPES[0]) not in _TYPES:
-            raise FormatError(f"its model_type is {entries['model_type']!r}, and svmpress reads {', '.join(_TYPES)}")
+            raise FormatError(
+                f"its model_type is {shown(repr(entries['model_type']))}, and svmpress reads {', '.join(_TYPES)}"
+            )
         norm = entries.get("norm_type", "none")
         self.names = tuple(names) if len(set(names)) == len(names) else None
         slopes, intercepts = np.ones(len(names) + 1), np.zeros(len(names) + 1)
         if norm == "linear_rescale":
             slopes, intercepts = (np.array(entries[key], dtype=np.float64) for key in ("slopes", "intercepts"))
         elif norm != "none":
-            raise FormatError(f"its norm_type is {norm!r}, which is neither linear_rescale nor none")
+            raise FormatError(f"its norm_type is {shown(repr(norm))}, which is neither linear_rescale nor none")
         if not slopes.shape == intercepts.shape == (len(names) + 1,):
             raise FormatError(f"{len(names)} features need {len(names) + 1} slopes and intercepts, the answer's first")
         if not (np.isfinite(slopes).all() and np.isfinite(intercepts).all() and slopes.all()):

@@ -13,8 +13,10 @@ from svmpress.numerics import (
     Rows,
     any_negative,
     blocks,
+    common_columns,
     dense,
     dot,
+    is_csr,
     namespace,
     squared_distances,
     take,
@@ -82,6 +84,8 @@ class _Coordinatewise(_Exponential):
             yield rows, dense(take(X, rows), like=V)[:, None, :]
 
     def _distances(self, X: Rows, V: Rows) -> Array:
+        if is_csr(X) and is_csr(V):  # a feature that is zero in both adds nothing
+            X, V = common_columns(X, V)
         V = dense(V, like=X)
         xp = namespace(X, V)
         parts = [xp.sum(self._cube(x, V[None, :, :]), axis=2) for _, x in self._row_blocks(X, V)]

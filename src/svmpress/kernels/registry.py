@@ -15,7 +15,7 @@ The paper's RBF kernel has the width σ; here ``gamma = 1 / 2σ²`` as in LibSVM
 
 from __future__ import annotations
 
-from svmpress.errors import InputError
+from svmpress.errors import InputError, shown
 from svmpress.kernels.base import Kernel
 from svmpress.kernels.exponentials import RBF, ChiSquared, Laplacian
 from svmpress.kernels.projections import Linear, Polynomial, Sigmoid
@@ -33,7 +33,7 @@ def kernel_by_name(name: str, **params: float) -> Kernel:
     RBF(gamma=0.5)
     """
     if name not in KERNELS:
-        raise InputError(f"unknown kernel {name!r}; svmpress knows {', '.join(sorted(KERNELS))}")
+        raise InputError(f"unknown kernel {shown(str(name), 40)!r}; svmpress knows {', '.join(sorted(KERNELS))}")
     kind = KERNELS[name]
     known = {k: v for k, v in params.items() if k in kind.__dataclass_fields__}
     return kind(**known)

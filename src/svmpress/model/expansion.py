@@ -23,10 +23,23 @@ _VECTOR_BLOCK = 4096
 
 
 def frozen(a: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view, leaving the caller's own array as it was."""
-    view = a.view()
-    view.flags.writeable = False
-    return view
+    """Return an array that nobody can write to: a copy, unless it is one already."""
+    memory: Any = a
+    while isinstance(memory, np.ndarray) and not memory.flags.writeable:
+        memory = memory.base
+    if memory is None or isinstance(memory, bytes):
+        return a
+    copy = np.array(a, order="K")
+    copy.flags.writeable = False
+    return copy
+
+
+def _own_rows(X: Rows) -> Rows:
+    """Return vectors that are nobody else's: dense ones that cannot be written to, or a copy of CSR ones.
+
+    scikit-learn's compiled loops take no sparse rows that cannot be written to.
+    """
+    return X.copy() if arrays.is_csr(X) else frozen(arrays.to_numpy(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +73,7 @@ class KernelExpansion:
 
     def __post_init__(self) -> None:
         vectors = arrays.check_rows(self.vectors, name="vectors")
-        vectors = vectors if arrays.is_csr(vectors) else frozen(arrays.to_numpy(vectors))
+        vectors = _own_rows(vectors)
         coef, intercept = np.asarray(self.coef), np.asarray(self.intercept)
         if coef.ndim != 2 or coef.shape[0] != vectors.shape[0]:
             raise InputError(f"coef has shape {coef.shape}; {vectors.shape[0]} vectors need ({vectors.shape[0]}, M)")

@@ -23,10 +23,18 @@ from svmpress.errors import InputError
 from svmpress.kernels import Kernel
 from svmpress.model.expansion import KernelExpansion, Scaling
 from svmpress.model.probability import Probabilities, kind_of
-from svmpress.numerics import arrays, as_array
+from svmpress.numerics import arrays, as_array, check_threads
 from svmpress.predictor import Ballot
 
 Task = Literal["classification", "regression", "outlier"]
+
+
+def _finite(name: str, values: Any) -> Floats:
+    """Return parameters of probabilities as they came, if they are finite numbers."""
+    a = np.asarray(values)
+    if a.dtype.kind not in "fiu" or not np.isfinite(a).all():
+        raise InputError(f"{str(name)[:40]} of the model's probabilities must be finite numbers")
+    return a
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +87,8 @@ class KernelModel:
             if len(names) != self.n_features or len(set(names)) != len(names):
                 raise InputError(f"feature_names must be {self.n_features} different names, one for each feature")
             object.__setattr__(self, "feature_names", names)
-        object.__setattr__(self, "probability", MappingProxyType(dict(self.probability)))
+        probability = {name: _finite(name, values) for name, values in self.probability.items()}
+        object.__setattr__(self, "probability", MappingProxyType(probability))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -141,6 +150,7 @@ class KernelModel:
         n_threads : int, optional
             How many threads the compiled predictor may use; None: as many as ``OMP_NUM_THREADS`` says.
         """
+        n_threads = None if n_threads is None else check_threads(n_threads)
         # rows that need no conversion skip all checks but the predictor's own: a single row takes microseconds
         F = self.expansion.predictor.dense(X, self.scaling, n_threads)
         if F is None and hasattr(X, "columns"):
@@ -148,7 +158,14 @@ class KernelModel:
             F = self.expansion.predictor.dense(X, self.scaling, n_threads)
         if F is None:
             X = arrays.check_rows(X, n_features=self.n_features)
-            F = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, self.scaling, n_threads))
+            with np.errstate(over="ignore", invalid="ignore"):
+                F = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, self.scaling, n_threads))
+            bad = ~np.isfinite(F).all(axis=1)
+            if bad.any():
+                raise InputError(
+                    f"the values of row {int(np.argmax(bad))} are too large for the {self.kernel.name} kernel of this "
+                    f"model: its answer overflows {F.dtype}"
+                )
         return F
 
     def decision_function(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> Floats:
@@ -157,6 +174,7 @@ class KernelModel:
 
     def predict(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> NDArray[Any]:
         """Return the answer for each row, (n,); see :meth:`decision_values` for the arguments."""
+        n_threads = None if n_threads is None else check_threads(n_threads)
         if self._ballot is not None and isinstance(self.decoder, PairVote):
             labels = self._ballot.labels(self.decoder, X, self.scaling, n_threads)
             if labels is not None:

@@ -44,9 +44,9 @@ INLINE FN(parts) FN(split)(vec x) {
     return (FN(parts)){q * r, n, (ivec)z};
 }
 
-/* 2^(n + shift) for parts with a normal result. */
+/* 2^(n + shift) for parts with a normal result; of a NaN, some number. */
 INLINE vec FN(power_of_two)(FN(parts) s, int shift) {
-    return (vec)((s.low << MANTISSA) + ((BITS)(BIAS + shift) << MANTISSA));
+    return (vec)(((FN(uvec))s.low << MANTISSA) + ((FN(unsigned_bits))(BIAS + shift) << MANTISSA));
 }
 
 INLINE vec FN(exp2)(vec x) {
@@ -72,7 +72,7 @@ INLINE vec FN(tanh2)(vec x) {
 
 /* x^degree: by squaring for small integers, else lane by lane (NaN for negative x and a fraction, as in NumPy). */
 INLINE vec FN(power)(vec x, double degree) {
-    if (degree <= 64 && degree == (int)degree) {
+    if (degree >= 0 && degree <= 64 && degree == (int)degree) {
         vec y = FN(all)((REAL)1);
         for (int p = (int)degree; p > 0; p >>= 1) {
             if (p & 1) y *= x;

@@ -30,14 +30,6 @@ typedef struct {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
-/* a * b + c of sizes that are not negative, or -1 if it is more than memory could hold or a part is -1. */
-static int64_t size_of(int64_t a, int64_t b, int64_t c) {
-    int64_t product, sum;
-    if (a < 0 || b < 0 || c < 0 || __builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum))
-        return -1;
-    return sum > INT64_MAX / 64 ? -1 : sum;
-}
-
 /* So many doubles, zeros; NULL with an exception if there is no memory. */
 static double *numbers(int64_t count) {
     void *memory = NULL;
@@ -454,7 +446,7 @@ static int get_groups(Objective *self, PyObject *table) {
                                      .targets = targets, .kept = self->all_rows};
         if (good) targets = size_of(count, width, targets);
         if (good) good = targets >= 0 && (widths = size_of(1, width, widths)) >= 0;
-        if (good) self->all_rows += count;
+        if (good) good = (self->all_rows = size_of(1, count, self->all_rows)) >= 0;
         if (width > self->most_width) self->most_width = width;
     }
     PyBuffer_Release(&buffer);

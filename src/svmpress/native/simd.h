@@ -21,6 +21,8 @@
 
 typedef REAL FN(vec) __attribute__((vector_size(REGISTER_BYTES)));
 typedef BITS FN(ivec) __attribute__((vector_size(REGISTER_BYTES)));
+typedef __typeof__(_Generic((BITS)0, int32_t: (uint32_t)0, int64_t: (uint64_t)0)) FN(unsigned_bits);
+typedef FN(unsigned_bits) FN(uvec) __attribute__((vector_size(REGISTER_BYTES))); /* whose sums may wrap */
 typedef REAL FN(loose) __attribute__((vector_size(REGISTER_BYTES), aligned(sizeof(REAL)), may_alias));
 #define vec FN(vec)
 #define ivec FN(ivec)

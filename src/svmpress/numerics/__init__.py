@@ -1,6 +1,7 @@
 """Arrays of any library, threads, linear systems, optimisers: arithmetic that knows nothing of SVMs."""
 
 from svmpress.numerics import arrays
+from svmpress.numerics.arguments import check_labels, check_threads
 from svmpress.numerics.arrays import (
     DEFAULT_MAX_BYTES,
     Array,
@@ -20,6 +21,7 @@ from svmpress.numerics.arrays import (
     to_numpy,
     transposed_dot,
 )
+from svmpress.numerics.columns import common_columns, select_columns
 from svmpress.numerics.optimisers import (
     STEPS_REMEMBERED,
     Progress,
@@ -53,8 +55,11 @@ __all__ = [
     "arrays",
     "as_array",
     "blocks",
+    "check_labels",
     "check_names",
+    "check_threads",
     "column_names",
+    "common_columns",
     "dense",
     "device_of",
     "dot",
@@ -67,6 +72,7 @@ __all__ = [
     "ordered_columns",
     "pieces",
     "seed_of",
+    "select_columns",
     "side_by_side",
     "solve_positive",
     "solve_ridged",

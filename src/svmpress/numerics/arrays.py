@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from svmpress.errors import InputError, MissingExtraError
+from svmpress.numerics.columns import common_columns
 from svmpress.numerics.parallel import one_blas_thread
 
 Array = Any
@@ -37,6 +38,8 @@ DEFAULT_MAX_BYTES = 256 * 2**20
 
 _DENSE_BYTES = 24
 """Of a number of CSR rows that become dense in another library: there, on the way, and centred."""
+_MOST_WIDENED = 2**26
+"""Bytes up to which dense rows stay dense when columns of zeros are added."""
 _TINY = 50
 """Unknowns up to which a system is solved sooner than the threads of LAPACK are counted."""
 
@@ -153,7 +156,7 @@ def check_rows(X: Any, *, name: str = "X", n_features: int | None = None, allow_
         Not two-dimensional, not numbers, the wrong number of columns, or a NaN or an infinity, named by row
         and column, both counted from 0.
     """
-    X = _as_csr(X) if is_csr(X) else _as_dense(X, name)
+    X = _as_csr(X, name) if is_csr(X) else _as_dense(X, name)
     n, d = X.shape
     if n_features is not None and d != n_features:
         raise InputError(f"{name} has {d} features, but the model has {n_features}")
@@ -165,8 +168,10 @@ def check_rows(X: Any, *, name: str = "X", n_features: int | None = None, allow_
     return X
 
 
-def _as_csr(X: Any) -> Rows:
+def _as_csr(X: Any, name: str) -> Rows:
     X = sparse.csr_array(X)
+    if X.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers; svmpress works on real ones")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if not X.has_canonical_format:
@@ -189,6 +194,8 @@ def _as_dense(X: Any, name: str) -> Array:
     if isinstance(X, np.ndarray) and X.dtype.kind not in "fiub":
         if X.dtype.kind == "c":
             raise InputError(f"{name} holds complex numbers; svmpress works on real ones")
+        if X.dtype.kind in "mM":
+            raise InputError(f"{name} holds dates or durations; convert them to numbers, in a unit of your choice")
         try:
             X = X.astype(np.float64)
         except (ValueError, TypeError) as e:
@@ -233,6 +240,11 @@ def is_csr(X: Rows) -> bool:
     return bool(sparse.issparse(X))
 
 
+def stored_bytes(X: Rows) -> int:
+    """Return the bytes that rows of NumPy or CSR take."""
+    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if is_csr(X) else X.nbytes)
+
+
 def dense(X: Rows, like: Array | None = None) -> Array:
     """Return rows as a dense array, in the library and on the device of ``like`` (default: NumPy)."""
     if not is_csr(X):
@@ -246,6 +258,7 @@ def dense(X: Rows, like: Array | None = None) -> Array:
 def dot(X: Rows, V: Rows) -> Array:
     """Return ``X Vᵀ``, (n, m), dense."""
     if is_csr(X) and is_csr(V):
+        X, V = common_columns(X, V)
         return (X @ V.T).toarray()
     if is_csr(X) and isinstance(V, np.ndarray):
         return X @ V.T
@@ -350,7 +363,7 @@ def concatenated(*parts: Rows) -> Rows:
 
 
 def widen(X: Rows, n_features: int) -> Rows:
-    """Return rows with columns of zeros appended up to ``n_features``."""
+    """Return rows with columns of zeros appended up to ``n_features``; as CSR where they would be huge."""
     extra = n_features - X.shape[1]
     if extra < 0:
         raise InputError(f"cannot narrow rows of {X.shape[1]} features to {n_features}")
@@ -358,6 +371,8 @@ def widen(X: Rows, n_features: int) -> Rows:
         return X
     if is_csr(X):
         return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+    if X.dtype.itemsize * X.shape[0] * n_features > max(_MOST_WIDENED, 2 * X.nbytes):
+        return widen(sparse.csr_array(X), n_features)
     return np.hstack([X, np.zeros((X.shape[0], extra), dtype=X.dtype)])
 
 

@@ -8,6 +8,9 @@ import numpy as np
 
 from svmpress.errors import InputError
 
+_SEEDS = 2**32
+"""How many seeds scikit-learn has."""
+
 
 def seed_of(random_state: Any) -> int:
     """Return the seed that ``random_state`` means; as in scikit-learn, None takes NumPy's global generator.
@@ -17,7 +20,11 @@ def seed_of(random_state: Any) -> int:
     >>> seed_of(3), seed_of(np.random.default_rng(0)) == seed_of(np.random.default_rng(0))
     (3, True)
     """
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+    if (
+        isinstance(random_state, (int, np.integer))
+        and not isinstance(random_state, bool)
+        and 0 <= random_state < _SEEDS
+    ):
         return int(random_state)
     if random_state is None:
         random_state = np.random.mtrand._rand
@@ -26,6 +33,6 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31, dtype=np.int64))
     raise InputError(
-        "random_state must be a whole number of at least 0, a Generator or RandomState of NumPy, or None, not "
-        f"{random_state!r}"
+        f"random_state must be a whole number from 0 to {_SEEDS - 1}, a Generator or RandomState of NumPy, or None, "
+        f"not {str(random_state)[:40]}"
     )

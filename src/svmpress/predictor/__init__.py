@@ -115,7 +115,9 @@ class Predictor:
         self._n_outputs = int(coef.shape[1])
         self._n_features = int(vectors.shape[1])
         self._usable = (
-            _compiled is not None and self._dtype in (np.float32, np.float64) and packing.can_pack(kernel, vectors)
+            _compiled is not None
+            and self._dtype in (np.float32, np.float64)
+            and packing.can_pack(kernel, vectors, self._n_outputs)
         )
         self._packed: Packed | None = None
 
@@ -205,7 +207,7 @@ class Predictor:
         Returns
         -------
         NDArray or None
-            None if this predictor is not usable, ``X`` is something else, or it holds a NaN or an infinity: the
+            None if this predictor is not usable, ``X`` is something else, or it or an answer is NaN or infinite: the
             caller then takes the ordinary way, which converts, computes or says what is wrong.
         """
         if not self.reads(X):
@@ -232,5 +234,7 @@ class Predictor:
             values = X.data[part] if scaling is None else X.data[part] * scaling.factor[X.indices[part]]
             values = np.ascontiguousarray(values, self._dtype)
             indices = np.ascontiguousarray(X.indices[part], np.int32)
-            packed.predict_csr(values, indices, indptr - indptr[0], F[rows], n_threads or threads())
+            bad = packed.predict_csr(values, indices, indptr - indptr[0], F[rows], n_threads or threads())
+            if bad >= 0:
+                return None
         return F

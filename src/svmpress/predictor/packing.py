@@ -47,6 +47,9 @@ CODES = {"rbf": 0, "laplacian": 1, "sigmoid": 2, "poly": 3, "linear": 4}
 _LEAST_DENSITY = 0.05
 """CSR vectors with fewer values than this stay with SciPy's product of two sparse matrices."""
 
+_FEW_WEIGHTS = 2**23
+"""Weights of a linear model that may be many more than the values of its CSR vectors."""
+
 _MOST_USED = 0.7
 """Coefficients are grouped if panels use at most this part of their columns."""
 
@@ -59,12 +62,13 @@ _LONGEST_RUN = 128
 _LOG2E = math.log2(math.e)
 
 
-def can_pack(kernel: Kernel, vectors: arrays.Rows) -> bool:
+def can_pack(kernel: Kernel, vectors: arrays.Rows, n_outputs: int) -> bool:
     """Return whether the predictor is made for such a model."""
     if kernel.name not in CODES:
         return False
-    dense_enough = not arrays.is_csr(vectors) or vectors.nnz >= _LEAST_DENSITY * math.prod(vectors.shape)
-    return dense_enough or kernel.name == "linear"
+    if not arrays.is_csr(vectors) or vectors.nnz >= _LEAST_DENSITY * math.prod(vectors.shape):
+        return True
+    return kernel.name == "linear" and vectors.shape[1] * n_outputs <= max(_FEW_WEIGHTS, vectors.nnz)
 
 
 def panels(B: Matrix, lanes: int) -> Matrix:

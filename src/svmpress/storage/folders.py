@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +14,9 @@ from pathlib import Path
 
 from svmpress.errors import InputError
 from svmpress.storage.files import PathLike
+
+_HERE, _EXCHANGE = -100, 2
+"""``AT_FDCWD`` and ``RENAME_EXCHANGE`` of Linux."""
 
 
 @contextmanager
@@ -40,7 +46,9 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
     destination = Path(os.path.realpath(path))
     try:
         _check(destination, path, names)
-        with tempfile.TemporaryDirectory(prefix=f".{destination.name[:64]}.", dir=destination.parent) as temporary:
+        with tempfile.TemporaryDirectory(
+            prefix=f".{destination.name[:64]}.", dir=destination.parent, ignore_cleanup_errors=True
+        ) as temporary:
             fresh, old = Path(temporary) / "new", Path(temporary) / "old"
             fresh.mkdir()
             yield fresh
@@ -51,6 +59,19 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
             _swap(destination, fresh, old)
     except OSError as e:
         raise InputError(f"cannot write {os.fspath(path)}: {e.strerror or e}") from e
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders take each other's name at once, so that there is never none; False where no system call can."""
+    exchange = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if exchange is None:
+        return False
+    if exchange(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS):  # not on this file system
+        return False
+    raise OSError(number, os.strerror(number))
 
 
 def _check(destination: Path, path: PathLike, names: Collection[str]) -> None:
@@ -67,6 +88,8 @@ def _check(destination: Path, path: PathLike, names: Collection[str]) -> None:
 def _swap(destination: Path, fresh: Path, old: Path) -> None:
     """Rename the fresh folder to the destination, and put the old one back if that fails."""
     standing = destination.exists()
+    if standing and _exchange(fresh, destination):
+        return
     if standing:
         os.rename(destination, old)
     try:

@@ -298,7 +298,7 @@ def _parsed(line: bytes, where: str) -> Record:
         kind = _KINDS[content.pop("kind")]
         names = {f.name for f in fields(kind)}
         record: Record = kind(**{name: value for name, value in content.items() if name in names})
-    except (ValueError, KeyError, TypeError, AttributeError) as e:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise FormatError(f"{where} is not a record of a study") from e
     return record
 

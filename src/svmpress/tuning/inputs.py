@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from svmpress.compression import METHODS
 from svmpress.errors import InputError
 from svmpress.methods import Layout, Method
-from svmpress.numerics import Rows, arrays
+from svmpress.numerics import Rows, arrays, check_labels
 from svmpress.training import held_out
 from svmpress.tuning.proposals import Sampler
 from svmpress.tuning.workbench import Fold, Metric
@@ -66,7 +66,7 @@ def checked(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[Any] | None, 
         if kind != "outlier":
             raise InputError(f"{kind} needs y: one label or value for each row")
         return X, None, kind
-    y = np.asarray(y)
+    y = check_labels(y)
     if y.shape[:1] != (n,) or (y.ndim != 1 and kind != "regression"):
         raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")
     if kind == "regression":

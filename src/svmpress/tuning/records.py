@@ -135,13 +135,16 @@ class Records:
         ------
         FormatError
             When it is something else, which is left alone.
+        InputError
+            When it belongs to a search that is running.
         """
         try:
             with Path(path).open("rb") as file:
+                _lock(file, path)
                 head = file.read(len(_BEGINNING))
-            if not _BEGINNING.startswith(head):
-                raise FormatError(f"{path} does not hold the records of a search, and is not removed")
-            Path(path).unlink()
+                if not _BEGINNING.startswith(head):
+                    raise FormatError(f"{path} does not hold the records of a search, and is not removed")
+                Path(path).unlink()
         except FileNotFoundError:
             return
         except OSError as e:
@@ -154,7 +157,7 @@ class Records:
             if header["svmpress_search"] != PROTOCOL:
                 raise FormatError(f"{path} was written by another version of svmpress; name another file")
             return cls(header["search"], [Trial.of(json.loads(line)) for line in lines[1:]])
-        except (ValueError, KeyError, TypeError, IndexError, UnicodeDecodeError) as e:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as e:
             if isinstance(e, FormatError):
                 raise
             raise FormatError(f"{path} does not hold the records of a search") from e
@@ -178,14 +181,18 @@ class Records:
             if whole:
                 records = cls._parsed(content[:whole].split(b"\n")[:-1], path)
                 _refuse_another(records.header, plain, path)
-                file.truncate(whole)
+                _truncate(file, whole)
                 records._file = file
             else:
                 if not content.startswith(_BEGINNING[: len(content)]):
                     raise FormatError(f"{path} does not hold the records of a search")
-                file.truncate(0)
                 records = cls(plain, [], file)
-                records._write({"svmpress_search": PROTOCOL, "search": plain})
+                try:
+                    _truncate(file, 0)
+                    records._write({"svmpress_search": PROTOCOL, "search": plain})
+                except BaseException:  # a full disk, mostly: half a header would be of use to nobody
+                    Path(path).unlink(missing_ok=True)
+                    raise
             try:
                 yield records
             except Exception:
@@ -236,6 +243,13 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
         return Path(path).open("a+b", buffering=0)  # what could not be written is not tried again on closing
     except OSError as e:
         raise InputError(f"cannot write {path}: {e.strerror or e}") from e
+
+
+def _truncate(file: IO[bytes], size: int) -> None:
+    try:
+        file.truncate(size)
+    except OSError as e:
+        raise InputError(f"cannot write {file.name}: {e.strerror or e}") from e
 
 
 def _lock(file: IO[bytes], path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,107 @@
+"""A short fixed part of the fuzzing, and what it found before; ``make fuzz SECONDS=`` does more."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import seeds
+from svmpress import data, tuning
+from svmpress.errors import FormatError
+from svmpress.formats import load, save
+
+
+@pytest.mark.slow
+def test_two_thousand_mutants_and_none_outside():
+    command = [
+        sys.executable,
+        Path(__file__).parent / "fuzz.py",
+        "--seconds",
+        "280",
+        "--mutants",
+        "2000",
+        "--seed",
+        "7",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    tried, _ = run.stdout.split(" mutants", 1)
+    assert int(tried.replace(",", "")) >= 200  # as many as a busy machine gets through
+    assert ", 0 fell outside" not in run.stderr
+
+
+def test_a_name_in_a_damaged_zip_is_not_repeated_whole(tmp_path):
+    """Zipfile's message held the bytes that stood where the name of a member should have been."""
+    path = tmp_path / "m.svmpress"
+    save(seeds.models()["rbf.svmpress"], path)
+    content = bytearray(path.read_bytes())
+    start = content.index(b"coef.npy") - 4  # the length of the name in the member's own header
+    content[start : start + 2] = (800).to_bytes(2, "little")
+    path.write_bytes(bytes(content))
+    with pytest.raises(FormatError) as caught:
+        load(path)
+    assert len(str(caught.value)) < 500 + len(str(path))
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"number": ' * 50_000, "3", '"', '{"number": 0, "curve": 5}'])
+def test_records_that_are_nested_without_end(tmp_path, line):
+    """Python's reader of JSON gives up with a RecursionError."""
+    header = json.dumps({"svmpress_search": 1, "search": {}})
+    (tmp_path / "search.jsonl").write_text(f"{header}\n{line}\n")
+    with pytest.raises(FormatError, match="does not hold the records of a search"):
+        tuning.Records.load(tmp_path / "search.jsonl")
+
+
+def test_a_name_of_a_kernel_is_cut(tmp_path):
+    """It may be as long as the schema of the file."""
+    path, contents = tmp_path / "m.svmpress", {}
+    save(seeds.models()["rbf.svmpress"], path)
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content.replace(b'"rbf"', b'"' + b"rbf " * 5000 + b'"'))
+    with pytest.raises(FormatError, match=r"unknown kernel 'rbf rbf .*\.\.\.'; svmpress knows") as caught:
+        load(path)
+    assert len(str(caught.value)) < 300 + len(str(path))
+
+
+def test_labels_of_what_are_no_characters(tmp_path):
+    """NumPy makes no text of them, and says so by a SystemError."""
+    labels = np.array([2**32 - 1, 97], np.uint32).view("<U1")
+    np.savez(tmp_path / "rows.npz", X=np.zeros((2, 1)), y=labels)
+    with pytest.raises(FormatError, match=r"rows\.npz: y holds text with what is no character"):
+        data.read(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': '<U900000000', 'fortran_order': False, 'shape': (4,), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 3), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (-4, 3), }",
+        b"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (4, 3), }",
+        b"{'descr': '|O', 'fortran_order': False, 'shape': (4, 3), }",
+        b"{'descr': '\\x', 'fortran_order': False, 'shape': (4, 3), }",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': ((((((((((((",
+        b"(" * 9000,
+    ],
+    ids=range(8),
+)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
+def test_headers_of_arrays(tmp_path, header):
+    member = b"\x93NUMPY\x01\x00" + (len(header) + 1).to_bytes(2, "little") + header + b"\n" + b"\0" * 96
+    for name, key in (("rows.npz", "X"), ("labels.npz", "y")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr(f"{key}.npy", member)
+            if key == "y":
+                np.save(tmp_path / "X.npy", np.zeros((4, 3)))
+                archive.write(tmp_path / "X.npy", "X.npy")
+        with pytest.raises(FormatError, match=name):
+            data.read(tmp_path / name, labels=None if key == "y" else False)
