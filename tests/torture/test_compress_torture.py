@@ -48,8 +48,9 @@ def check(svm, X, y, ratio=0.2):
     assert np.isfinite(found).all()
     if result.status in (Status.DOUBTFUL, Status.UNCHANGED) or result.warnings:
         return result
-    if any(d.adopted for d in result.decisions) and result.expected.is_no_worse:
-        return result  # it was fitted to labels, as held-out rows say that this is better, and not to the values
+    fits_labels = any(d.candidate == "labels" and d.adopted for d in result.decisions)
+    if fits_labels and result.expected.is_no_worse:
+        return result  # held-out rows say that labels are better targets, and then values are not the source's
     wanted = source.decision_values(X)
     errors = [refit_error(source, X, result.model.n_vectors, seed) for seed in range(3)]
     own = float(np.mean((found - wanted) ** 2))
@@ -92,12 +93,13 @@ ODD = {
 
 
 OPEN = {"gamma 1e4"}
-"""What the default method does not do well yet: vectors that start from centres of rows, where every row is alone."""
+"""What the default method does not do well yet: every row is alone, and random vectors copy the values better. Vectors
+that start from centres of rows, where no kernel reaches, may be the cause."""
 
 
 def cases():
     for name in ODD:
-        marks = [pytest.mark.xfail(reason="open in the default method", strict=False)] if name in OPEN else []
+        marks = [pytest.mark.xfail(reason="open in the default method")] if name in OPEN else []
         yield pytest.param(name, marks=marks)
 
 
