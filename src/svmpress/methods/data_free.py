@@ -107,7 +107,6 @@ def are_among(rows: Rows, others: Rows, seed: int = 0) -> NDArray[np.bool_]:
     """
     direction = np.random.default_rng(seed).normal(size=rows.shape[1])
     own, there = np.asarray(rows @ direction), np.sort(np.asarray(others @ direction))
-    after = np.clip(np.searchsorted(there, own), 1, len(there) - 1) if len(there) > 1 else np.zeros(len(own), np.intp)
-    gap = np.minimum(np.abs(own - there[after]), np.abs(own - there[np.maximum(after - 1, 0)]))
-    found: NDArray[np.bool_] = gap <= _SAME * max(float(np.abs(there).max(initial=0.0)), 1e-300)
+    near = _SAME * max(float(np.abs(there).max(initial=0.0)), 1e-300)
+    found: NDArray[np.bool_] = np.searchsorted(there, own + near, "right") > np.searchsorted(there, own - near)
     return found
