@@ -6,7 +6,6 @@ V: (m, d) vectors   A: (m, M) coefficients   b: (M,) intercepts      (equation 3
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from svmpress.decoders import Floats
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
-from svmpress.numerics import Array, Rows, arrays
+from svmpress.numerics import Array, Rows, arrays, lazy_property
 from svmpress.predictor import Predictor
 
 _VECTOR_BLOCK = 4096
@@ -116,7 +115,7 @@ class KernelExpansion:
         )
         return int(self.n_vectors * (self.n_features + weights))
 
-    @cached_property
+    @lazy_property
     def predictor(self) -> Predictor:
         """The compiled predictor of this expansion, for the arrays that it can read."""
         return Predictor(self.kernel, self.vectors, self.coef, self.intercept)

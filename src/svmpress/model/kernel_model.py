@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from html import escape
 from types import MappingProxyType
 from typing import Any, Literal
@@ -23,7 +22,7 @@ from svmpress.errors import InputError
 from svmpress.kernels import Kernel
 from svmpress.model.expansion import KernelExpansion, Scaling
 from svmpress.model.probability import Probabilities, kind_of
-from svmpress.numerics import arrays, as_array, check_threads
+from svmpress.numerics import arrays, as_array, check_threads, lazy_property
 from svmpress.predictor import Ballot
 
 Task = Literal["classification", "regression", "outlier"]
@@ -201,12 +200,12 @@ class KernelModel:
             )
         return self._sure(self.decision_values(X, max_bytes, n_threads))
 
-    @cached_property
+    @lazy_property
     def _sure(self) -> Probabilities:
         """From decision values to probabilities."""
         return Probabilities(self.probability, self.decoder)
 
-    @cached_property
+    @lazy_property
     def _ballot(self) -> Ballot | None:
         """A faster way to the labels of many rows, where there is one."""
         if not isinstance(self.decoder, PairVote) or self.decoder.break_ties:
