@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmpress.cli.columns import add_files, files_of
 from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, refuse_same_file
 from svmpress.cli.models import add_model_arguments, load_model
 from svmpress.cli.streams import output
@@ -47,12 +48,7 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
-    p.add_argument(
-        "data",
-        metavar="DATA",
-        nargs="+",
-        help="data file, with or without labels; a folder of them; a pattern in quotes; - is standard input",
-    )
+    add_files(p, "data file, with or without labels")
     p.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output, as is -)")
     what = p.add_mutually_exclusive_group()
     what.add_argument("--scores", action="store_true", help="write decision values instead of labels")
@@ -67,14 +63,13 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Predict, write, and say how fast."""
-    from svmpress import data
     from svmpress.data import streaming
     from svmpress.errors import InputError
 
     to_stdout = args.output in (None, "-")
     if args.json and to_stdout:
         raise InputError("--json describes the run on standard output, so the labels need a file: give -o FILE")
-    files = data.data_files(args.data)
+    files = files_of(args.data)
     if not to_stdout:
         refuse_same_file(args.output, args.model, *files)
     model = load_model(args, args.model)
@@ -82,10 +77,9 @@ def run(args: argparse.Namespace) -> Report:
     question: streaming.Question = "scores" if args.scores else "probabilities" if args.proba else "labels"
     rows, busy, start = 0, 0.0, time.perf_counter()
     with output(args.output) as file, bars(args) as progress, _writer(args, file, model) as writer:
-        for name in files:
-            for part in streaming.predict_file(model, name, options, question=question, progress=progress):
-                writer.write(_columns(args, model, part, name if len(files) > 1 else None))
-                rows, busy = rows + len(part.values), busy + part.seconds
+        for part in streaming.predict_file(model, files, options, question=question, progress=progress):
+            writer.write(_columns(args, model, part, part.block.file if len(files) > 1 else None))
+            rows, busy = rows + len(part.values), busy + part.seconds
         file.flush()
     took = time.perf_counter() - start
     facts = {
