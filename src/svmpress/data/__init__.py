@@ -13,7 +13,6 @@ there is one parser a format and one set of errors: file, line or row, column, a
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
