@@ -126,8 +126,17 @@ def _writer(args: argparse.Namespace, file: Any, model: KernelModel) -> Iterator
         with data.table_writer(file, form) as writer:
             yield writer
     else:
-        classes = [] if model.classes_ is None else [data.label_text(c) for c in model.classes_.tolist()]
-        yield _Lines(file, f"labels {' '.join(classes)}\n" if args.proba else "")
+        yield _Lines(file, _head(model) if args.proba else "")
+
+
+def _head(model: KernelModel) -> str:
+    """Return the line before probabilities."""
+    from svmpress import data
+
+    if model.task == "outlier":
+        return "label normal outlier\n"
+    classes = [] if model.classes_ is None else [data.label_text(c) for c in model.classes_.tolist()]
+    return f"labels {' '.join(classes)}\n"
 
 
 def _columns(
@@ -138,17 +147,21 @@ def _columns(
 
     found: dict[str, Any] = {} if name is None else {"file": np.full(len(part.values), name, dtype=object)}
     found |= part.block.carried
-    own = _answers(args, model, part.values)
+    own = _answers(args, model, part)
     taken = sorted(set(found) & set(own))
     if taken:
         raise InputError(f"the data has a column {taken[0]!r}, the name of an answer: rename it")
     return found | own
 
 
-def _answers(args: argparse.Namespace, model: KernelModel, values: Any) -> dict[str, Any]:
-    from svmpress.data import label_text
+def _answers(args: argparse.Namespace, model: KernelModel, part: streaming.Answered) -> dict[str, Any]:
+    from svmpress.data import label_text, streaming
 
+    values = part.values
     classes = None if model.classes_ is None else [label_text(c) for c in model.classes_.tolist()]
+    if args.proba and model.task == "outlier":  # the sign decides, and not the probability; inliers come first
+        own = {"prediction": streaming.answers(part.model, part.X)}
+        return own | {"probability_1": values[:, 1], "probability_-1": values[:, 0]}
     if args.proba and model.classes_ is not None and classes is not None:
         own = {"prediction": model.classes_[np.argmax(values, axis=1)]}
         return own | {f"probability_{c}": values[:, k] for k, c in enumerate(classes)}
