@@ -8,7 +8,7 @@
 #   make wasm     the program inside web models, by clang and wasm-ld
 #   make fuzz SECONDS=600      damaged and hostile files for every reader
 #   make soak MINUTES=30       threads and processes on shared models, flat memory
-#   make test-sanitize         the extension under AddressSanitizer and UBSan
+#   make test-sanitize         the extension and exported C under AddressSanitizer and UBSan
 #   make kills                 every command killed a hundred times
 
 PYTHON ?= python3

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from svmpress.cli.columns import add_files
 from svmpress.cli.common import (
     Report,
     add_data_arguments,
@@ -47,8 +48,8 @@ vectors; with their labels, vectors are fine-tuned, too. --max-flash compresses 
 def add_arguments(p: argparse.ArgumentParser) -> None:
     """Declare what is for C code alone."""
     group = p.add_argument_group("C code (--target c)")
-    group.add_argument("--data", metavar="DATA", help="rows to quantise with; with labels, also to fine-tune on")
-    group.add_argument("--test", metavar="DATA", help="rows with labels to compare the code with the model on")
+    add_files(group, "rows to quantise with; with labels, also to fine-tune on", option="--data")
+    add_files(group, "rows with labels to compare the code with the model on", option="--test")
     group.add_argument(
         "--weights",
         choices=("float", "int16", "int8", "int4"),
@@ -131,13 +132,13 @@ def run(args: argparse.Namespace) -> Report:
     return Report(facts, _text(facts))
 
 
-def _rows(args: argparse.Namespace, path: str | None, source: Any, progress: Any, split: str) -> tuple[Any, Any]:
+def _rows(args: argparse.Namespace, names: list[str] | None, source: Any, progress: Any, split: str) -> tuple[Any, Any]:
     """Return rows as the device gets them, and their labels."""
     from svmpress import data
     from svmpress.data import streaming
     from svmpress.numerics import arrays
 
-    if path is None:
+    if names is None:
         return None, None
     wanted = source.n_features if args.image is None else args.image[0] * args.image[1]
     changes = {"n_features": wanted, "default_split": split} | data_choices(args)
@@ -145,7 +146,7 @@ def _rows(args: argparse.Namespace, path: str | None, source: Any, progress: Any
         changes["feature_names"] = None
     if args.split:
         changes["split"] = split
-    rows = data.read(path, streaming.read_options(source, **changes), progress=progress)
+    rows = data.read(names, streaming.read_options(source, **changes), progress=progress)
     X = rows.X
     if rows.elastic and X.shape[1] < wanted:
         X = arrays.widen(X, wanted)

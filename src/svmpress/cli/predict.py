@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from svmpress.cli.columns import add_files, files_of
 from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, refuse_same_file
 from svmpress.cli.models import add_model_arguments, load_model
 from svmpress.cli.streams import output
@@ -47,12 +48,7 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
-    p.add_argument(
-        "data",
-        metavar="DATA",
-        nargs="+",
-        help="data file, with or without labels; a folder of them; a pattern in quotes; - is standard input",
-    )
+    add_files(p, "data file, with or without labels")
     p.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output, as is -)")
     what = p.add_mutually_exclusive_group()
     what.add_argument("--scores", action="store_true", help="write decision values instead of labels")
@@ -67,14 +63,13 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> Report:
     """Predict, write, and say how fast."""
-    from svmpress import data
     from svmpress.data import streaming
     from svmpress.errors import InputError
 
     to_stdout = args.output in (None, "-")
     if args.json and to_stdout:
         raise InputError("--json describes the run on standard output, so the labels need a file: give -o FILE")
-    files = data.data_files(args.data)
+    files = files_of(args.data)
     if not to_stdout:
         refuse_same_file(args.output, args.model, *files)
     model = load_model(args, args.model)
@@ -82,10 +77,9 @@ def run(args: argparse.Namespace) -> Report:
     question: streaming.Question = "scores" if args.scores else "probabilities" if args.proba else "labels"
     rows, busy, start = 0, 0.0, time.perf_counter()
     with output(args.output) as file, bars(args) as progress, _writer(args, file, model) as writer:
-        for name in files:
-            for part in streaming.predict_file(model, name, options, question=question, progress=progress):
-                writer.write(_columns(args, model, part, name if len(files) > 1 else None))
-                rows, busy = rows + len(part.values), busy + part.seconds
+        for part in streaming.predict_file(model, files, options, question=question, progress=progress):
+            writer.write(_columns(args, model, part, part.block.file if len(files) > 1 else None))
+            rows, busy = rows + len(part.values), busy + part.seconds
         file.flush()
     took = time.perf_counter() - start
     facts = {
@@ -132,8 +126,17 @@ def _writer(args: argparse.Namespace, file: Any, model: KernelModel) -> Iterator
         with data.table_writer(file, form) as writer:
             yield writer
     else:
-        classes = [] if model.classes_ is None else [data.label_text(c) for c in model.classes_.tolist()]
-        yield _Lines(file, f"labels {' '.join(classes)}\n" if args.proba else "")
+        yield _Lines(file, _head(model) if args.proba else "")
+
+
+def _head(model: KernelModel) -> str:
+    """Return the line before probabilities."""
+    from svmpress import data
+
+    if model.task == "outlier":
+        return "label normal outlier\n"
+    classes = [] if model.classes_ is None else [data.label_text(c) for c in model.classes_.tolist()]
+    return f"labels {' '.join(classes)}\n"
 
 
 def _columns(
@@ -144,17 +147,21 @@ def _columns(
 
     found: dict[str, Any] = {} if name is None else {"file": np.full(len(part.values), name, dtype=object)}
     found |= part.block.carried
-    own = _answers(args, model, part.values)
+    own = _answers(args, model, part)
     taken = sorted(set(found) & set(own))
     if taken:
         raise InputError(f"the data has a column {taken[0]!r}, the name of an answer: rename it")
     return found | own
 
 
-def _answers(args: argparse.Namespace, model: KernelModel, values: Any) -> dict[str, Any]:
-    from svmpress.data import label_text
+def _answers(args: argparse.Namespace, model: KernelModel, part: streaming.Answered) -> dict[str, Any]:
+    from svmpress.data import label_text, streaming
 
+    values = part.values
     classes = None if model.classes_ is None else [label_text(c) for c in model.classes_.tolist()]
+    if args.proba and model.task == "outlier":  # the sign decides, and not the probability; inliers come first
+        own = {"prediction": streaming.answers(part.model, part.X)}
+        return own | {"probability_1": values[:, 1], "probability_-1": values[:, 0]}
     if args.proba and model.classes_ is not None and classes is not None:
         own = {"prediction": model.classes_[np.argmax(values, axis=1)]}
         return own | {f"probability_{c}": values[:, k] for k, c in enumerate(classes)}

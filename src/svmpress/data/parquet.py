@@ -59,7 +59,7 @@ def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
             raise FormatError(f"{where}, {column_name(names, features[j])}: the value of row {row + place} is {what}")
         y = None if label is None else _labels(batch.column(at[label]), where, row)
         carried = {name: _as_is(batch.column(at[position])) for name, position in table.carried.items()}
-        yield Block(X, y, row, (row + batch.num_rows) / n, carried=carried)
+        yield Block(X, y, row, (row + batch.num_rows) / n, carried=carried, table=table)
         row += batch.num_rows
     if row == 0:
         raise FormatError(f"{where} has no rows")

@@ -183,10 +183,13 @@ class KernelModel:
     @property
     def has_probability(self) -> bool:
         """Whether there is a :meth:`predict_proba`."""
-        return self.task == "classification" and kind_of(self.probability) is not None
+        kind = kind_of(self.probability)
+        return kind is not None and {"classification": kind != "marks", "outlier": kind == "marks"}.get(
+            self.task, False
+        )
 
     def predict_proba(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> Floats:
-        """Return the probability of each class, (n, K), in the order of ``classes_``.
+        """Return the probability of each class, (n, K), in the order of ``classes_``: of a one-class model, -1 and 1.
 
         Raises
         ------
