@@ -81,6 +81,7 @@ def add(commands: Any) -> None:
     onnx = p.add_argument_group("ONNX files")
     onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
     onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
+    onnx.add_argument("--no-probabilities", action="store_true", help="leave out what the model has of them")
     add_model_arguments(p)
     export_whole.add_arguments(p)
 
@@ -91,7 +92,9 @@ def run(args: argparse.Namespace) -> Report:
     meant = next((name for name, module in TARGETS.items() if suffix in module.SUFFIXES), "file")
     target = args.target or (meant if args.format is None else "file")
     if target != "file" and _options(args):
-        raise InputError(f"--opset and --float64 are for ONNX files; {args.output} is to be for {target}")
+        raise InputError(
+            f"--opset, --float64 and --no-probabilities are for ONNX files; {args.output} is to be for {target}"
+        )
     if target != "c":
         _refuse_options_of_programs(args, target)
     export_whole.refuse_how_to_read_nothing(args)
@@ -136,5 +139,9 @@ def _to_file(args: argparse.Namespace) -> Report:
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the format that the arguments set."""
-    chosen = {"opset": args.opset, "dtype": "float64" if args.float64 else None}
+    chosen = {
+        "opset": args.opset,
+        "dtype": "float64" if args.float64 else None,
+        "probabilities": False if args.no_probabilities else None,
+    }
     return {name: value for name, value in chosen.items() if value is not None}
