@@ -81,7 +81,7 @@ def test_figure_3_has_a_panel_for_each_set_and_bars_for_seeds(records, tmp_path,
     assert [p.get_title().split(":")[0] for p in figure.axes] == list(records.sets)
     magic = figure.axes[1]
     assert magic.get_xscale() == "log"
-    assert len(magic.containers) == 4
+    assert len(magic.containers) == 4  # with one machine there is nothing per machine
     line, caps, (bars,) = magic.containers[3].lines
     curve = curves(records)["magic", "auto"]
     assert line.get_xdata().tolist() == [p.vectors for p in curve]
@@ -92,7 +92,8 @@ def test_figure_3_has_a_panel_for_each_set_and_bars_for_seeds(records, tmp_path,
     assert magic.lines[0].get_ydata() == pytest.approx([87.0, 87.0])
     (legend,) = figure.legends
     assert [t.get_text() for t in legend.get_texts()] == [
-        METHODS[m].label for m in (FULL, "auto", "cvm", "lars-svm", "reduced-svm")
+        METHODS[m].label
+        for m in (FULL, "auto", "cvm", "cvm-per-machine", "lars-svm", "lars-svm-per-machine", "reduced-svm")
     ]
 
 
@@ -231,7 +232,7 @@ def test_revisions_are_named(records):
     cells = {k: replace(c, code="abc1234" if c.set == "magic" else None) for k, c in records.cells.items()}
     unknown = sum(c.set != "magic" for c in records.done())
     text = section(page(replace(records, cells=cells)), "What was run")
-    assert f"svmpress 0.1.0 (revision abc1234; of {unknown} models it is not known), Python" in text
+    assert f"svmpress 0.1.0 (revision abc1234; of {unknown:,} models it is not known), Python" in text
     cells = {k: replace(c, code=f"abc{c.seed}") for k, c in records.cells.items()}
     assert "(revisions abc0, abc1, abc2)," in section(page(replace(records, cells=cells)), "What was run")
 
@@ -380,7 +381,7 @@ def test_a_quick_study_is_small_and_says_what_it_keeps(tmp_path, capsys):
 def test_quick_methods_are_the_same_with_less_work():
     assert list(QUICK_METHODS) == list(METHODS)
     changed = {name for name, method in QUICK_METHODS.items() if method != METHODS[name]}
-    assert changed == {"auto", "auto-libsvm", "cvm"}
+    assert changed == {"auto", "auto-libsvm", "cvm", "cvm-per-machine"}
     for name in changed:
         ours, usual = QUICK_METHODS[name], METHODS[name]
         assert (ours.name, ours.label, ours.layout, ours.seeded) == (

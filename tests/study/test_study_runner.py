@@ -381,10 +381,29 @@ def test_a_revision_is_that_of_the_package_only(tmp_path, monkeypatch):
     git("add", ".")
     git("commit", "-m", "of the package")
     assert revision(package) == git("rev-parse", "--short", "HEAD").strip()
+    before = revision(package)
+    git("commit", "--allow-empty", "-m", "of something else")
+    assert revision(package) == before
     (package / "__init__.py").write_text("1")
     assert revision(package).endswith("-dirty")
     monkeypatch.setenv("PATH", "")
     assert revision(package) is None
+
+
+def test_what_other_code_made_is_renewed_when_asked(data, tmp_path):
+    out, log = tmp_path / "out", tmp_path / "log"
+    go(PLAN, Fake(), data, out)
+    path = out / "study.jsonl"
+    here = f'"code":"{revision()}"'
+    lines = path.read_text().splitlines(keepends=True)
+    old = [line.replace(here, '"code":"0ld"') if '"seed":1' in line else line for line in lines]
+    assert sum(a != b for a, b in zip(lines, old, strict=True)) == 3
+    path.write_text("".join(old))
+    go(PLAN, Fake(log=str(log)), data, out)
+    assert not log.exists()
+    records = go(PLAN, Fake(log=str(log)), data, out, renew=True)
+    assert [line.split()[2] for line in log.read_text().splitlines()] == ["1", "1", "1"]
+    assert {c.code for c in records.done()} == {revision()}
 
 
 def test_rows_are_part_of_a_study(data, tmp_path):

@@ -50,8 +50,8 @@ ROUNDS = 100
 NODE_BYTES = 8 + 4 + 2 * 4
 """Of a tree: a threshold or value, a feature, two children."""
 _EPOCHS = 200
-_RARE = 2 * FOLDS
-"""Of a class with fewer rows a network can hold none back to stop by."""
+_ENOUGH_ROWS, _RARE = 1_000, 2
+"""With fewer rows, or rows of a class, a network holds none back to stop by."""
 _LEAVES, _RATES = (8, 31), (0.1, 0.3)
 
 Setting = Mapping[str, Any]
@@ -126,7 +126,10 @@ def _told(setting: Setting) -> str:
 
 @dataclass(frozen=True)
 class Perceptron:
-    """A network of rectified linear units, trained by Adam until rows that it holds back stop gaining."""
+    """A network of rectified linear units, trained by Adam until a tenth of the rows, held back, gain no more.
+
+    Where there are few rows it holds none back, and stops when those that it is trained on gain no more.
+    """
 
     name: str = "mlp"
     label: str = "multilayer perceptron"
@@ -136,15 +139,15 @@ class Perceptron:
     def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
         """Yield the network of each size."""
         ends = row_width(task.X) + outputs(task)
-        holds_back = bool(np.unique(task.y, return_counts=True)[1].min() >= _RARE)
         for size in sizes:
             start = time.perf_counter()
 
             def train(setting: Setting, X: Rows, y: NDArray[Any], size: int = size) -> MLPClassifier:
+                rarest = np.unique(y, return_counts=True)[1].min()
                 network = MLPClassifier(
                     units(size, ends, setting["layers"]),
                     learning_rate_init=setting["rate"],
-                    early_stopping=holds_back,
+                    early_stopping=bool(len(y) >= _ENOUGH_ROWS and rarest >= _RARE),
                     max_iter=_EPOCHS,
                     random_state=seed,
                 )
