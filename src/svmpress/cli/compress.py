@@ -107,7 +107,8 @@ def _add_method(p: argparse.ArgumentParser) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="auto (default); paper: LARS, then gradient support vectors; lars: selection alone",
+        help="auto (default); paper: LARS, then gradient support vectors; paper-per-machine: the same, and --ratio is "
+        "a share of the vectors of each machine instead of all together; lars: selection alone",
     )
     how.add_argument(
         "--effort",

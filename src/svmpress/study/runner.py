@@ -62,6 +62,7 @@ def run(
     teachers: Path | None = None,
     jobs: int = 1,
     limit: float | None = None,
+    renew: bool = False,
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Records:
@@ -82,6 +83,8 @@ def run(
         Worker processes; the cores are shared out among them as threads.
     limit : float, optional
         Seconds that a unit may take.
+    renew : bool
+        Whether to run again what other code than the present made.
     progress : callable, optional
         Called with (stage, done, total), in cells.
     say : callable, optional
@@ -108,7 +111,7 @@ def run(
         journal.append(record)
         with _threads(threads):
             pool = Pool([_Worker(source, dict(methods), threads) for _ in range(jobs)])
-            Run(plan, methods, known, journal, pool, limit, progress, say, record.code).run()
+            Run(plan, methods, known, journal, pool, limit, progress, say, record.code, renew).run()
     return Records.load(path)
 
 
@@ -250,6 +253,7 @@ class Run:
     progress: Progress | None
     say: Say | None
     code: str | None = None
+    renew: bool = False
     waiting: deque[str] = field(default_factory=deque)
     ready: list[Unit] = field(default_factory=list)
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -293,7 +297,7 @@ class Run:
 
     def _settled(self, key: Key) -> bool:
         cell = self.known.cells.get(key)
-        return cell is not None and cell.settled(self.limit)
+        return cell is not None and cell.settled(self.limit) and not (self.renew and cell.code != self.code)
 
     # -- answers -------------------------------------------------------------------------------------------
 
