@@ -46,11 +46,13 @@ __all__ = [
     "Dataset",
     "ReadOptions",
     "TableWriter",
+    "answers",
     "data_files",
     "label_text",
     "labels_like",
     "narrow_indices",
     "read",
+    "row_group_sizes",
     "settle_labels",
     "stream",
     "streaming",
@@ -118,6 +120,11 @@ def stream(
             with open_text(path) as file:
                 reader = svmlight.stream if (form or text_format(file.head())) == "svmlight" else delimited.stream
                 yield from reader(file, options)
+
+
+def row_group_sizes(path: str | os.PathLike[str], format: DataFormat | None = None) -> list[int] | None:
+    """Return the rows of each row group of a Parquet file; None for other files, which are read from their start."""
+    return parquet.row_group_sizes(path) if (format or detect_format(path)) == "parquet" else None
 
 
 def read(

@@ -90,6 +90,8 @@ class ReadOptions:
         Whether columns without a number go with the rows, too; else they are an error.
     block_bytes : int
         About how much of the file makes one block.
+    row_groups : (int, int), optional
+        The first row group of a Parquet file to read, and the first not to; None: all.
     """
 
     format: DataFormat | None = None
@@ -105,6 +107,7 @@ class ReadOptions:
     keep: tuple[str, ...] = ()
     keep_text: bool = False
     block_bytes: int = 4 * 2**20
+    row_groups: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
