@@ -72,8 +72,9 @@ def while_there(client: Client) -> Iterator[None]:
     ------
     InputError
     """
-    from distributed import CancelledError, KilledWorker
     from distributed.comm import CommClosedError
+
+    from distributed import CancelledError, KilledWorker
 
     try:
         yield

@@ -2,8 +2,8 @@
 
 A model that is an argument of each task would be sent, unpickled and laid out for the predictor as often as there are
 partitions. Here one task makes the model, and all others take its result: Dask copies that from worker to worker, and
-computes it again where a worker was lost. The key is the digest of the model, so that two questions about the same model
-share it.
+computes it again where a worker was lost. The key is the digest of the model, which two questions about the same model
+share.
 """
 
 from __future__ import annotations

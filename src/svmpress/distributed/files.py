@@ -256,10 +256,8 @@ def _try_first_rows(
 ) -> None:
     """Answer a block of the first file here: what is wrong with all of them is said before a cluster is at work."""
     options = replace(options, row_groups=parts[0].row_groups)
-    with contextlib.closing(streaming.predict_file(model, parts[0].file, options, question=question)) as found:
-        for answered in found:
-            answers.answer_columns(answered, question, parts[0].file)
-            return
+    first = next(streaming.predict_file(model, parts[0].file, options, question=question))
+    answers.answer_columns(first, question, parts[0].file)
 
 
 def _claim(folder: Path, task: dict[str, Any]) -> None:
@@ -292,9 +290,7 @@ def _check_folder(client: Client, folder: Path) -> None:
         seen = client.run(os.path.isdir, str(folder))
     blind = next((worker for worker, there in seen.items() if not there), None)
     if blind is not None:
-        raise InputError(
-            f"the worker {blind} does not see the folder {folder}: use one on a file system that all share"
-        )
+        raise InputError(f"the worker {blind} does not see the folder {folder}: choose one that all workers share")
 
 
 def _digest(model: KernelModel) -> str:

@@ -87,7 +87,7 @@ def _asked(model: Any, X: Any, question: streaming.Question) -> Any:
     model = as_model(model)
     if not is_dask_collection(X) or not (hasattr(X, "map_blocks") or hasattr(X, "map_partitions")):
         raise InputError(
-            f"X must be a Dask array or DataFrame, not {type(X).__name__}; for rows in memory call the model's own methods"
+            f"X must be a Dask array or DataFrame, not {type(X).__name__}; call the model's own methods for other rows"
         )
     ask = _asked_of_table if column_names(X) is not None or not hasattr(X, "map_blocks") else _asked_of_array
     return ask(model, X, question)

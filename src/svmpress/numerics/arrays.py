@@ -382,9 +382,11 @@ def scale_columns(X: Rows, shift: NDArray[Any] | None, factor: NDArray[Any]) -> 
         if shift is not None:
             raise InputError("sparse rows cannot be shifted by a scaler without becoming dense")
         return sparse.csr_array(X.multiply(factor[None, :]))
-    xp, device = namespace(X), array_api_compat.device(X)
-    factor = xp.asarray(factor, device=device)
-    return X * factor if shift is None else (X - xp.asarray(shift, device=device)) * factor
+    if not isinstance(X, np.ndarray):  # copies, as other libraries take no memory that must not be written to
+        xp, device = namespace(X), array_api_compat.device(X)
+        factor = xp.asarray(np.array(factor), device=device)
+        shift = None if shift is None else xp.asarray(np.array(shift), device=device)
+    return X * factor if shift is None else (X - shift) * factor
 
 
 # ---------------------------------------------------------------------------------------------------------
