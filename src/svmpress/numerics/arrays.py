@@ -384,8 +384,7 @@ def scale_columns(X: Rows, shift: NDArray[Any] | None, factor: NDArray[Any]) -> 
         return sparse.csr_array(X.multiply(factor[None, :]))
     if not isinstance(X, np.ndarray):  # copies, as other libraries take no memory that must not be written to
         xp, device = namespace(X), array_api_compat.device(X)
-        factor = xp.asarray(np.array(factor), device=device)
-        shift = None if shift is None else xp.asarray(np.array(shift), device=device)
+        shift, factor = (a if a is None else xp.asarray(np.array(a), device=device) for a in (shift, factor))
     return X * factor if shift is None else (X - shift) * factor
 
 
