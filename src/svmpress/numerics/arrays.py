@@ -376,7 +376,7 @@ def widen(X: Rows, n_features: int) -> Rows:
     return np.hstack([X, np.zeros((X.shape[0], extra), dtype=X.dtype)])
 
 
-def scale_columns(X: Rows, shift: NDArray[Any] | None, factor: NDArray[Any]) -> Rows:
+def scale_columns(X: Rows, shift: Array | None, factor: Array) -> Rows:
     """Return ``(X - shift) * factor``; sparse rows stay sparse, so they need ``shift=None``."""
     if is_csr(X):
         if shift is not None:
