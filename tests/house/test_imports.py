@@ -24,7 +24,7 @@ RANKS = [
     {"data", "formats", "objectives", "select"},
     {"exports", "methods", "training", "wrapping"},
     {"compression", "plots"},
-    {"estimators", "study", "tuning"},
+    {"distributed", "estimators", "spark", "study", "tuning"},
     {"cli"},
 ]
 

@@ -13,6 +13,7 @@ there is one parser a format and one set of errors: file, line or row, column, a
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,11 +50,13 @@ __all__ = [
     "Paths",
     "ReadOptions",
     "TableWriter",
+    "answers",
     "data_files",
     "label_text",
     "labels_like",
     "narrow_indices",
     "read",
+    "row_group_sizes",
     "settle_labels",
     "stream",
     "streaming",
@@ -149,6 +152,11 @@ def _stream_one(path: str, options: ReadOptions) -> Generator[Block, None, None]
             with open_text(path) as file:
                 reader = svmlight.stream if (form or text_format(file.head())) == "svmlight" else delimited.stream
                 yield from reader(file, options)
+
+
+def row_group_sizes(path: str | os.PathLike[str], format: DataFormat | None = None) -> list[int] | None:
+    """Return the rows of each row group of a Parquet file; None for other files, which are read from their start."""
+    return parquet.row_group_sizes(path) if (format or detect_format(path)) == "parquet" else None
 
 
 def read(

@@ -95,6 +95,8 @@ class ReadOptions:
         The columns of a file that came before: those of this one are the same, matched by name where both have names.
     block_bytes : int
         About how much of the file makes one block.
+    row_groups : (int, int), optional
+        The first row group of a Parquet file to read, and the first not to; None: all.
     """
 
     format: DataFormat | None = None
@@ -111,6 +113,7 @@ class ReadOptions:
     keep_text: bool = False
     like: Columns | None = None
     block_bytes: int = 4 * 2**20
+    row_groups: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)

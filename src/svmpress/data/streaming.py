@@ -78,21 +78,24 @@ Question = Literal["labels", "scores", "probabilities"]
 """What a model is asked about rows: ``predict``, ``decision_function`` or ``predict_proba``."""
 
 
-def answers(model: KernelModel, X: Rows, question: Question = "labels") -> NDArray[Any]:
+def answers(model: KernelModel, X: Rows, question: Question = "labels", n_threads: int | None = None) -> NDArray[Any]:
     """Return what the model says about rows with its number of features; memory stays bounded.
 
     Parameters
     ----------
     question : "labels", "scores" or "probabilities"
         What to return: what ``predict``, ``decision_function`` or ``predict_proba`` says.
+    n_threads : int, optional
+        How many threads the compiled predictor may use; None: as many as ``OMP_NUM_THREADS`` says.
     """
     ask = {"labels": model.predict, "scores": model.decision_function}.get(question) or _probabilities(model)
     per_row = 8 * model.n_features if arrays.is_csr(X) else 1
-    parts = [ask(prepared(model, X[rows])) for rows in arrays.blocks(X.shape[0], per_row, _DENSE_BYTES)]
+    slices = list(arrays.blocks(X.shape[0], per_row, _DENSE_BYTES)) or [slice(0)]
+    parts = [ask(prepared(model, X[rows]), n_threads=n_threads) for rows in slices]
     return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
 
-def _probabilities(model: KernelModel) -> Callable[[Rows], Floats]:
+def _probabilities(model: KernelModel) -> Callable[..., Floats]:
     """Return what gives the probabilities of a model's classes at rows."""
     if not model.has_probability:
         raise InputError(
@@ -149,6 +152,7 @@ def predict_file(
     question: Question = "labels",
     stage: str = "predicting",
     progress: Progress | None = None,
+    n_threads: int | None = None,
 ) -> Iterator[Answered]:
     """Yield answers for the rows of data files, block by block, in order."""
     fitted = _Fitting(model)
@@ -159,7 +163,7 @@ def predict_file(
                 _doubt(model, X)
                 answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             start = time.perf_counter()
-            values = answers(model, X, question)
+            values = answers(model, X, question, n_threads)
             yield Answered(values, block, model, X, time.perf_counter() - start)
             if progress is not None:
                 done = block.first_row + X.shape[0]
