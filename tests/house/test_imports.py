@@ -22,7 +22,7 @@ RANKS = [
     {"kernels", "predictor"},
     {"model"},
     {"data", "formats", "objectives", "select"},
-    {"exports", "methods", "training", "wrapping"},
+    {"distributed", "exports", "methods", "training", "wrapping"},
     {"compression", "plots"},
     {"estimators", "study", "tuning"},
     {"cli"},

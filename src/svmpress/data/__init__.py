@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,17 +34,20 @@ from svmpress.data.source import (
     settle_labels,
     text_format,
 )
+from svmpress.data.spool import SpooledShards, spooling
 from svmpress.data.tables import TableWriter, table_format, table_writer
 from svmpress.errors import InputError
 from svmpress.numerics import Rows, arrays
 from svmpress.storage import current_limits, reading
 
 __all__ = [
+    "DENSE_FROM",
     "FORMATS",
     "Block",
     "DataFormat",
     "Dataset",
     "ReadOptions",
+    "SpooledShards",
     "TableWriter",
     "data_files",
     "label_text",
@@ -52,10 +55,12 @@ __all__ = [
     "narrow_indices",
     "read",
     "settle_labels",
+    "spooling",
     "stream",
     "streaming",
     "table_format",
     "table_writer",
+    "whole",
 ]
 
 DENSE_FROM = 0.25
@@ -148,6 +153,11 @@ def read(
             if progress is not None:
                 done = block.first_row + block.X.shape[0]
                 progress("reading", done, round(done / block.fraction) if block.fraction else 0)
+    return whole(parts)
+
+
+def whole(parts: Sequence[Block]) -> Dataset:
+    """Return all blocks of a file, in order, as one."""
     y = None
     if parts[0].y is not None:
         y = settle_labels(np.concatenate([part.y for part in parts if part.y is not None]))
