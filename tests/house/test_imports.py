@@ -22,9 +22,9 @@ RANKS = [
     {"kernels", "predictor"},
     {"model"},
     {"data", "formats", "objectives", "select"},
-    {"exports", "methods", "training", "wrapping"},
+    {"distributed", "exports", "methods", "training", "wrapping"},
     {"compression", "plots"},
-    {"distributed", "estimators", "spark", "study", "tuning"},
+    {"estimators", "spark", "study", "tuning"},
     {"cli"},
 ]
 

@@ -257,7 +257,7 @@ def test_the_projection_agrees_on_every_library_and_in_blocks(
 @pytest.fixture(params=[False, True], ids=["one after the other", "side by side"])
 def threads(request, monkeypatch):
     if request.param:
-        monkeypatch.setattr("svmpress.objectives.projected.WORTH_THREADS", 0)
+        monkeypatch.setattr("svmpress.objectives.sums.WORTH_THREADS", 0)
         monkeypatch.setattr("svmpress.numerics.parallel._THREADS", 2)
 
 

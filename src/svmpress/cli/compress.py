@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import warnings
 from dataclasses import asdict
 from typing import Any
@@ -23,7 +24,7 @@ from svmpress.cli.common import (
     seconds,
     table,
 )
-from svmpress.cli.compress_sizes import refuse_page, rows_of, run_sizes, sizes, write_page
+from svmpress.cli.compress_sizes import refuse_page, run_sizes, sizes, training_rows, write_page
 from svmpress.cli.models import add_model_arguments, load_model, refuse_foreign_ranges
 
 _EPILOG = """\
@@ -151,9 +152,11 @@ def run(args: argparse.Namespace) -> Report:
         source = _as_dag(source)
     refuse_obstacles(source, args.output, form)
     refuse_foreign_ranges(args.output, form, scaled=source.scaling is not None)
-    with bars(args) as progress, warnings.catch_warnings():
+    with contextlib.ExitStack() as stack:
+        progress = stack.enter_context(bars(args))
+        stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", SvmpressWarning)  # the result has them, too
-        source, X, y = rows_of(args, source, args.data, "train", progress)
+        source, X, y = stack.enter_context(training_rows(args, source, progress))
         if args.sizes is not None:
             return run_sizes(args, form, source, X, y, progress)
         result = compress(

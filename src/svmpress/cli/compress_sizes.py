@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +43,21 @@ def rows_of(
     rows = data.read(names, options, progress=progress, **data_choices(args))
     source, X = streaming.fit_columns(source, rows.X, elastic=rows.elastic)
     y = None if rows.y is None else data.labels_like(rows.y, source.classes_)
-    if split == "train" and source.task == "outlier":
-        y = None
     return source, streaming.prepared(source, X), y
+
+
+@contextlib.contextmanager
+def training_rows(args: argparse.Namespace, source: Any, progress: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Give the source, widened if need be, and the rows and labels of the data file; on disk where they are many."""
+    from svmpress.compression import rows_of_file
+    from svmpress.data import streaming
+
+    if args.data is None:
+        yield source, None, None
+        return
+    options = streaming.read_options(source, **({"labels": None, "default_split": "train"} | data_choices(args)))
+    with rows_of_file(source, args.data, options, progress=progress) as given:
+        yield given
 
 
 def refuse_page(args: argparse.Namespace) -> None:

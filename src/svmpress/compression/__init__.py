@@ -2,6 +2,7 @@
 
 from svmpress.compression.budget import DEFAULT_RATIO, Budget
 from svmpress.compression.compressor import DEFAULT_MEMORY, METHODS, compress, refuse_ratio_only
+from svmpress.compression.files import rows_of_file
 from svmpress.compression.measuring import Measured
 from svmpress.compression.path import CompressionPath, compress_path
 from svmpress.compression.probabilities import ProbabilityCheck
@@ -25,5 +26,6 @@ __all__ = [
     "compress",
     "compress_path",
     "refuse_ratio_only",
+    "rows_of_file",
     "write_page",
 ]

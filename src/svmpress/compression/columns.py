@@ -24,10 +24,17 @@ _SHARE = 4
 
 
 def narrowed(problem: Problem) -> tuple[Problem, NDArray[Any] | None]:
-    """Return the problem without columns of zeros, and which are left; None where it is as it was."""
+    """Return the problem without columns of zeros, and which are left; None where it is as it was.
+
+    It is where rows are a sample: a column may occur in the others.
+    """
     source, rows = problem.source, problem.rows
     vectors = source.expansion.vectors
-    if source.n_features < _MANY or not all(arrays.is_csr(X) for X in (vectors, rows) if X is not None):
+    if (
+        problem.every is not None
+        or source.n_features < _MANY
+        or not all(arrays.is_csr(X) for X in (vectors, rows) if X is not None)
+    ):
         return problem, None
     columns = np.unique(vectors.indices if rows is None else np.union1d(vectors.indices, rows.indices))
     if columns.size == 0 or source.n_features < _SHARE * columns.size:

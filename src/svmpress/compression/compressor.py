@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from svmpress.compression.budget import Budget
 from svmpress.compression.columns import narrowed, widened
 from svmpress.compression.expectation import doubts, expect, growth
+from svmpress.compression.intake import taken_in
 from svmpress.compression.outputs import one_output_a_class
 from svmpress.compression.probabilities import with_probabilities
 from svmpress.compression.result import Compression, Status
 from svmpress.compression.rows import heeded
 from svmpress.compression.sizing import search_size
 from svmpress.compression.wrapped import compress_parts
-from svmpress.decoders import positions_of
 from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
 from svmpress.kernels import Kernel, Linear, Polynomial
@@ -46,7 +46,7 @@ from svmpress.methods import (
     exact_expansion,
 )
 from svmpress.model import KernelModel, doubt_of_scale
-from svmpress.numerics import Backend, Rows, arrays, check_labels, ordered_columns, seed_of
+from svmpress.numerics import Backend, seed_of
 from svmpress.wrapping import unwrapped
 
 METHODS: dict[str, Callable[..., Method]] = {
@@ -208,10 +208,12 @@ def posed(
 
     The problem may have fewer columns than the source: the last of the four makes its result one of all columns.
     """
+    rows, y, every = taken_in(source, X, y, seed, max_memory)
     problem = Problem(
         source=source,
-        rows=_rows(source, X),
-        y=_answers(source, X, y),
+        rows=rows,
+        y=y,
+        every=every,
         layout=layout,
         backend=Backend.of(device),
         seed=seed,
@@ -280,45 +282,6 @@ def refuse_ratio_only(method: str | Method) -> None:
 def _may_be_exact(kernel: Kernel) -> bool:
     """Return whether a kernel is one whose machines have a rank; other kernels need not be asked."""
     return isinstance(kernel, Linear | Polynomial)
-
-
-def _rows(source: KernelModel, X: Any) -> Rows | None:
-    if X is None:
-        return None
-    X = ordered_columns(X, source.feature_names)
-    X = arrays.check_rows(X, n_features=source.n_features, allow_empty=False)
-    X = X if arrays.is_csr(X) else arrays.to_numpy(X)
-    return X if source.scaling is None else source.scaling(X)
-
-
-def _answers(source: KernelModel, X: Any, y: Any) -> NDArray[Any] | None:
-    """Return y as positions in the source's classes, or as values of a regression."""
-    if y is None or source.task == "outlier":  # y is all inliers, often: to match it would be to find no outlier
-        return None
-    if X is None:
-        raise InputError("y was given without X")
-    y = check_labels(y)
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if source.classes_ is None:
-        try:
-            y = y.astype(np.float64)
-        except (ValueError, TypeError) as e:
-            raise InputError(f"y must be numbers, as the model is a regressor: {e}") from e
-        y = y.reshape(n, -1) if y.shape[:1] == (n,) else y
-        if y.shape != (n, source.n_outputs):
-            raise InputError(f"y must be {n} values for {n} rows, not an array of shape {y.shape}")
-        finite = np.isfinite(y).all(axis=1)
-        if not finite.all():
-            raise InputError(f"y holds NaN or an infinite value at row {int(np.argmin(finite))}")
-        return y
-    if y.shape != (n,):
-        raise InputError(f"y must be {n} labels for {n} rows, not an array of shape {y.shape}")
-    classes = source.classes_.tolist()
-    unknown = sorted({str(v) for v in set(y.tolist()).difference(classes)})
-    if unknown:
-        known = ", ".join(str(c) for c in classes)
-        raise InputError(f"y holds the label {unknown[0]!r}, which the model does not know; it knows {known}")
-    return positions_of(y, source.classes_)
 
 
 def _to_size(problem: Problem, way: Method, budget: Budget, m: int) -> Compression:

@@ -36,7 +36,7 @@ def heeded(problem: Problem) -> tuple[Problem, tuple[str, ...]]:
         return problem, ()
     reason = _strange_rows(problem)
     if reason:
-        return replace(problem, rows=None, y=None), (f"the rows are not used: {reason}",)
+        return replace(problem, rows=None, y=None, every=None), (f"the rows are not used: {reason}",)
     reason = "" if problem.y is None else _strange_labels(problem)
     if reason:
         return replace(problem, y=None), (f"the labels are not used: {reason}",)

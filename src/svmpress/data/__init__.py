@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,18 +37,21 @@ from svmpress.data.source import (
     settle_labels,
     text_format,
 )
+from svmpress.data.spool import SpooledShards, spooling
 from svmpress.data.tables import TableWriter, table_format, table_writer
 from svmpress.errors import FormatError, InputError
 from svmpress.numerics import Rows, arrays
 from svmpress.storage import current_limits, reading
 
 __all__ = [
+    "DENSE_FROM",
     "FORMATS",
     "Block",
     "DataFormat",
     "Dataset",
     "Paths",
     "ReadOptions",
+    "SpooledShards",
     "TableWriter",
     "answers",
     "data_files",
@@ -58,10 +61,12 @@ __all__ = [
     "read",
     "row_group_sizes",
     "settle_labels",
+    "spooling",
     "stream",
     "streaming",
     "table_format",
     "table_writer",
+    "whole",
 ]
 
 DENSE_FROM = 0.25
@@ -192,6 +197,11 @@ def read(
             if progress is not None:
                 done = block.first_row + block.X.shape[0]
                 progress("reading", done, round(done / block.fraction) if block.fraction else 0)
+    return whole(parts)
+
+
+def whole(parts: Sequence[Block]) -> Dataset:
+    """Return all blocks of files, in order, as one."""
     y = None
     if parts[0].y is not None:
         y = settle_labels(np.concatenate([part.y for part in parts if part.y is not None]))
@@ -200,7 +210,7 @@ def read(
     return Dataset(_concatenated(parts), y, elastic, next((n for n in names if n is not None), None))
 
 
-def _concatenated(blocks: list[Block]) -> Rows:
+def _concatenated(blocks: Sequence[Block]) -> Rows:
     width = _common_width(blocks)
     parts = [block.X for block in blocks]
     if not any(map(arrays.is_csr, parts)):
@@ -211,7 +221,7 @@ def _concatenated(blocks: list[Block]) -> Rows:
     return X.toarray() if X.nnz >= DENSE_FROM * n * d else X
 
 
-def _common_width(blocks: list[Block]) -> int:
+def _common_width(blocks: Sequence[Block]) -> int:
     """Return the number of features of all files; only svmlight text may have fewer than the others."""
     settled = [block for block in blocks if not block.elastic]
     widest = max(blocks, key=lambda block: int(block.X.shape[1]))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from svmpress.decoders import Decoder, class_pairs
 from svmpress.methods.score import Check
 from svmpress.model import KernelExpansion, KernelModel
-from svmpress.numerics import Backend, Floats, Rows, TracePoint, arrays
+from svmpress.numerics import Backend, Floats, Rows, Shards, TracePoint, arrays
 from svmpress.select import SelectionPath
 
 Layout = Literal["shared", "libsvm"]
@@ -46,6 +46,9 @@ class Problem:
         Called with (stage, done, total).
     deadline : float
         On the clock of ``time.perf_counter``: no further step begins after it, and the best so far is the outcome.
+    every : Shards, optional
+        All rows, scaled, with a column ``y`` of answers, where ``rows`` are a sample of them that is large enough for
+        all choices. A method may take its last steps on these.
     """
 
     source: KernelModel
@@ -57,6 +60,7 @@ class Problem:
     max_bytes: int
     progress: Progress
     deadline: float = inf
+    every: Shards | None = None
 
     def stage(self, name: str) -> Callable[[int, int], None]:
         """Return a progress callback for one stage."""

@@ -34,6 +34,7 @@ from svmpress.numerics.optimisers import (
 )
 from svmpress.numerics.parallel import one_blas_thread, one_scipy_thread, side_by_side, threads
 from svmpress.numerics.seeds import seed_of
+from svmpress.numerics.shards import Columns, LocalShards, Shard, Shards, Summable, Sums, added, drawn_rows, sample_of
 from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
 from svmpress.numerics.tables import as_array, check_names, column_names, ordered_columns
 
@@ -44,14 +45,21 @@ __all__ = [
     "STEPS_REMEMBERED",
     "Array",
     "Backend",
+    "Columns",
     "Floats",
+    "LocalShards",
     "MaskedSystems",
     "Piece",
     "Progress",
     "RefineStatus",
     "Rows",
+    "Shard",
+    "Shards",
+    "Summable",
+    "Sums",
     "TracePoint",
     "Watcher",
+    "added",
     "any_negative",
     "arrays",
     "as_array",
@@ -64,6 +72,7 @@ __all__ = [
     "dense",
     "device_of",
     "dot",
+    "drawn_rows",
     "is_csr",
     "lazy_property",
     "memory_for",
@@ -73,6 +82,7 @@ __all__ = [
     "one_scipy_thread",
     "ordered_columns",
     "pieces",
+    "sample_of",
     "seed_of",
     "select_columns",
     "side_by_side",

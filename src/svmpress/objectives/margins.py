@@ -7,6 +7,9 @@ a margin is met, and holds all values near the source with a small weight.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -16,11 +19,35 @@ from svmpress.kernels import Kernel
 from svmpress.numerics import Array, Floats, Rows, arrays, side_by_side
 from svmpress.objectives.expansion import Gradient, Parameters
 from svmpress.objectives.fused import FusedPasses
-from svmpress.objectives.projected import WORTH_THREADS
-from svmpress.objectives.row_groups import better_at_once, groups_of, slopes_at_once
+from svmpress.objectives.row_groups import better_at_once, groups_of, groups_with, slopes_at_once
+from svmpress.objectives.sums import WORTH_THREADS
 
 _Part = tuple[Array, Array, Array]
 """What rows contribute: the loss, and its derivatives with respect to coefficients and intercepts of their outputs."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What rows are a part of.
+
+    Parameters
+    ----------
+    sides : float
+        The number of sides that all rows take, which the loss is divided by.
+    heard : slice, optional
+        Those of the rows that the anchor holds; they follow the others. None: it holds none.
+    weight : float
+        Of these: all rows for each that is held.
+    """
+
+    sides: float
+    heard: slice | None = None
+    weight: float = 0.0
+
+
+def count_sides(sizes: NDArray[Any], sides: Floats) -> float:
+    """Return how many sides rows take, of these sizes of classes (K,) and sides of each class (K, M); at least one."""
+    return float(sizes @ np.abs(sides).sum(axis=1)) or 1.0
 
 
 class MarginObjective:
@@ -49,6 +76,8 @@ class MarginObjective:
         The anchor holds every so many rows, with the weight of all.
     max_bytes : int, optional
         Working memory.
+    share : Share, optional
+        What the rows are of: by default, all that there are.
     """
 
     def __init__(
@@ -62,15 +91,18 @@ class MarginObjective:
         anchor: float = 0.01,
         thin: int = 1,
         max_bytes: int | None = None,
+        share: Share | None = None,
     ) -> None:
         self.rows, self.trust = rows, trust
         self.max_bytes = max_bytes or arrays.DEFAULT_MAX_BYTES
         xp, device = arrays.namespace(targets), arrays.device_of(targets)
         self._n_outputs = int(targets.shape[1])
         self._on_host = isinstance(targets, np.ndarray)
-        self._scale = float(sizes @ np.abs(sides).sum(axis=1)) or 1.0
-        anchor = 0.0 if sides.all() else anchor
-        self._groups = groups_of(targets, sizes, np.abs(sides), anchor, thin)
+        self._scale = count_sides(sizes, sides) if share is None else share.sides
+        if share is None:
+            self._groups = groups_of(targets, sizes, np.abs(sides), 0.0 if sides.all() else anchor, thin)
+        else:
+            self._groups = groups_with(targets, sizes, np.abs(sides), share.heard, anchor * share.weight)
         without = np.zeros((len(self._groups) - len(sides), sides.shape[1]))  # the background takes no sides
         self._sides = [
             group.columns(xp.asarray(s, device=device))

@@ -74,17 +74,39 @@ def groups_of(
     thin : int
         The background is every so many rows, with the weight of all.
     """
-    n, n_outputs = targets.shape
+    n = targets.shape[0]
+    if not background:
+        return groups_with(targets, sizes, weights)
+    heard = slice(0, n, thin)
+    return groups_with(targets, sizes, weights, heard, background * n / max(1, len(range(n)[heard])))
+
+
+def groups_with(
+    targets: Array,
+    sizes: NDArray[np.intp],
+    weights: Floats,
+    heard: slice | None = None,
+    weight: float = 0.0,
+) -> list[Group]:
+    """Return the groups of rows that are sorted by group, before them those that are ``heard`` by all outputs.
+
+    Parameters
+    ----------
+    targets, sizes, weights
+        As for :func:`groups_of`.
+    heard : slice, optional
+        With a step, since these rows may be in other groups, too.
+    weight : float
+        Of each of them.
+    """
     stops = np.cumsum(sizes)
     groups = [
         _group(targets, slice(int(stop - size), int(stop)), w)
         for size, stop, w in zip(sizes, stops, weights, strict=True)
     ]
-    if not background:
+    if heard is None:
         return groups
-    heard = slice(0, n, thin)
-    weight = background * n / max(1, len(range(n)[heard]))
-    return [_group(targets, heard, np.full(n_outputs, weight)), *groups]
+    return [_group(targets, heard, np.full(targets.shape[1], weight)), *groups]
 
 
 def _group(targets: Array, rows: slice, weights: Floats) -> Group:

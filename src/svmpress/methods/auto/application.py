@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from svmpress.methods.auto.all_rows import AllRows
 from svmpress.methods.auto.recipe import Recipe
 from svmpress.methods.auto.task import FitTask
 from svmpress.methods.auto.tournament import Entry
@@ -25,9 +26,13 @@ _WANTED = 100
 """Steps while vectors move far; if all rows are too many for so many steps, these are done on some of them."""
 _FEW = 2000
 """Rows that are always worth their while."""
+_LEAST_ON_ALL = 3
+"""Steps on all rows, however many these are."""
+
+Trace = dict[str, tuple[TracePoint, ...]]
 
 
-def apply(entry: Entry, whole: FitTask) -> tuple[Refined, dict[str, tuple[TracePoint, ...]]]:
+def apply(entry: Entry, whole: FitTask) -> tuple[Refined, Trace]:
     """Return the source compressed by a recipe, on all rows, and the traces of its stages.
 
     Parameters
@@ -35,7 +40,8 @@ def apply(entry: Entry, whole: FitTask) -> tuple[Refined, dict[str, tuple[TraceP
     entry : Entry
         Who won the tournament: the recipe, and where the vectors are.
     whole : FitTask
-        With the source as the teacher, and all rows.
+        With the source as the teacher, and all rows; or a sample of them, where they are too many for one place, and
+        then the last steps are done on all.
     """
     recipe = replace(entry.recipe, margins=None)
     left = max(whole.work.left, _LEAST_SHARE * whole.work.total)
@@ -43,18 +49,35 @@ def apply(entry: Entry, whole: FitTask) -> tuple[Refined, dict[str, tuple[TraceP
     last = _ON_ALL * (left - tuning)
     some = sample(whole, recipe, (left - tuning - last) / _WANTED)
     moving = left - tuning - (0.0 if some is whole else last)
-    trace: dict[str, tuple[TracePoint, ...]] = {}
+    trace: Trace = {}
     fit = _descend(some, recipe, entry, _steps(moving, some.projection_cost(recipe), _LEAST, _MOST))
     trace["descent"] = fit.trace
     if some is not whole:
-        steps = _steps(last, whole.projection_cost(recipe), 3, 100)
+        steps = _steps(last, whole.projection_cost(recipe), _LEAST_ON_ALL, 100)
         fit = whole.project(recipe, fit.vectors, fit.kernel, steps, "all rows")
         trace["all rows"] = fit.trace
+    if whole.problem.every is not None and entry.recipe.margins is None:
+        return _everywhere(fit, recipe, whole, last, trace)
     if entry.recipe.margins is not None:
         steps = _steps(tuning, whole.margin_cost(entry.recipe), entry.recipe.margin_steps, _MOST)
         fit = whole.tune(entry.recipe, fit, steps, "fine-tuning")
         trace["fine-tuning"] = fit.trace
+        if whole.problem.every is not None:
+            return _everywhere(fit, entry.recipe, whole, _ON_ALL * tuning, trace)
     return fit, trace
+
+
+def _everywhere(fit: Refined, recipe: Recipe, sample: FitTask, work: float, trace: Trace) -> tuple[Refined, Trace]:
+    """Return what the last steps on all rows make of a fit to a sample of them, and the traces."""
+    if sample.work.is_late:
+        return fit, trace
+    task = AllRows.of_sample(sample, recipe.target)
+    steps = _steps(work, task.cost(recipe), _LEAST_ON_ALL, 100)
+    if recipe.margins is None:
+        fit = task.project(recipe, fit.vectors, fit.kernel, steps, "all rows")
+    else:
+        fit = task.tune(recipe, fit, steps, "all rows")
+    return fit, {**trace, "all rows": fit.trace}
 
 
 def _descend(task: FitTask, recipe: Recipe, entry: Entry, steps: int) -> Refined:

@@ -27,6 +27,7 @@ from svmpress.objectives import (
     Parameters,
     ProjectedError,
     Refined,
+    ShardMargins,
     polish,
     sides_of,
     variable_projection,
@@ -133,25 +134,30 @@ class FitTask:
     def view(self, target: Target) -> View:
         """Return the rows with targets of one kind."""
         if target not in self._views:
-            self._views[target] = self._of_source() if target is Target.SOURCE else self._of_labels()
+            self._views[target] = self._sorted(*self.wanted(target))
         return self._views[target]
 
-    def _of_source(self) -> View:
-        known = self.answers if self.problem.y is None else self.problem.y
-        return self._sorted(self.answers, known, self.values, self.problem.source.decoder)
+    def wanted(self, target: Target) -> tuple[NDArray[np.intp], NDArray[Any], Floats, Decoder]:
+        """Return the class of each row, what is known of it and its targets, and what makes answers of such.
 
-    def _of_labels(self) -> View:
+        In the order of the rows; :class:`View` has them sorted.
+        """
+        return self._of_source() if target is Target.SOURCE else self._of_labels()
+
+    def _of_source(self) -> tuple[NDArray[np.intp], NDArray[Any], Floats, Decoder]:
+        known = self.answers if self.problem.y is None else self.problem.y
+        return self.answers, known, self.values, self.problem.source.decoder
+
+    def _of_labels(self) -> tuple[NDArray[np.intp], NDArray[Any], Floats, Decoder]:
         """Return one output a class, or one for two classes; under a mask one a pair, of which other classes are 0."""
         decoder = self.problem.source.decoder
         known = self.answers if self.problem.y is None else self.problem.y
         if decoder.classes is None:
-            return self._sorted(self.answers, known, (self.values + known) / 2, decoder)
+            return self.answers, known, (self.values + known) / 2, decoder
         if self.n_classes > 2 and self.mask is None:
-            return self._sorted(
-                self.answers, known, sides_of(known, self.n_classes, pairwise=False), Argmax(decoder.classes)
-            )
+            return self.answers, known, sides_of(known, self.n_classes, pairwise=False), Argmax(decoder.classes)
         pairwise = isinstance(decoder, PairVote | PairDAG)
-        return self._sorted(known, known, sides_of(known, self.n_classes, pairwise), decoder)
+        return known, known, sides_of(known, self.n_classes, pairwise), decoder
 
     def _sorted(self, by: NDArray[np.intp], known: NDArray[Any], targets: Floats, decoder: Decoder) -> View:
         order = np.argsort(by, kind="stable")
@@ -168,53 +174,73 @@ class FitTask:
     def project(self, recipe: Recipe, V: Floats, kernel: Kernel, steps: int, stage: str) -> Refined:
         """Fit by variable projection from vectors V (m, d), for so many steps."""
         view = self.view(recipe.target)
-        if self._has_guard(recipe):
-            view = self._guarded(view, V)
         directions = self._directions(view, recipe)
         if steps and directions < view.targets.shape[1]:
-            few = self.problem.backend.asarray(view.leading(directions))
-            moved = self._descend(view, few, recipe, V, kernel, steps, stage)
-            solved = self._descend(view, None, recipe, moved.vectors, moved.kernel, 0, stage)
+            moved = self._descend(directions, recipe, V, kernel, steps, stage)
+            solved = self._descend(None, recipe, moved.vectors, moved.kernel, 0, stage)
             return replace(solved, trace=moved.trace, n_iter=moved.n_iter, status=moved.status)
-        fit = self._descend(view, None, recipe, V, kernel, steps, stage)
+        fit = self._descend(None, recipe, V, kernel, steps, stage)
         if steps and self._has_guard(recipe):
-            fit = replace(
-                self._descend(self._guarded(view, fit.vectors), None, recipe, fit.vectors, fit.kernel, 0, stage),
-                trace=fit.trace,
-                n_iter=fit.n_iter,
-            )
+            solved = self._descend(None, recipe, fit.vectors, fit.kernel, 0, stage)
+            fit = replace(solved, trace=fit.trace, n_iter=fit.n_iter)
         return fit
 
-    def _descend(
-        self, view: View, targets: Array | None, recipe: Recipe, V: Floats, kernel: Kernel, steps: int, stage: str
-    ) -> Refined:
-        apart = self._is_apart(view, recipe)
-        X, every = view.placed
-        targets = every if targets is None else targets
+    def error(self, directions: int | None, recipe: Recipe, V: Floats, kernel: Kernel) -> ProjectedError:
+        """Return what a descent from vectors V (m, d) minimises, for so many leading directions of the targets."""
+        view = self.view(recipe.target)
+        if self._has_guard(recipe):
+            view = self._guarded(view, V)
+        X, targets = view.placed
+        if directions is not None:
+            targets = self.problem.backend.asarray(view.leading(directions))
         if recipe.clip < inf:
             targets = arrays.namespace(targets).clip(targets, -recipe.clip, recipe.clip)
-        own = np.abs(sides_of(np.arange(self.n_classes), self.n_classes, pairwise=True)) if apart else None
-        objective = ProjectedError(
+        apart = self._is_apart(view, recipe)
+        return ProjectedError(
             kernel,
             X,
             targets,
             self.problem.backend.asarray(V),
             sizes=np.bincount(view.classes, minlength=self.n_classes) if apart else None,
-            weights=own,
+            weights=self._own_classes if apart else None,
             background=self._relevance(recipe) if apart else 0.0,
             thin=self._thin(view.n),
             mask=self._mask_of(view.decoder),
-            ridge=recipe.ridge * (1.0 if kernel.bounded else _UNBOUNDED),
+            ridge=self._ridge(recipe, kernel),
             norm=recipe.norm,
             max_bytes=self.problem.max_bytes,
         )
+
+    def margins(self, recipe: Recipe) -> MarginObjective | ShardMargins:
+        """Return what fine-tuning minimises."""
+        view = self.view(recipe.target)
+        X, F = view.placed
+        of_source = recipe.margins is Margins.SOURCE
+        classes = view.classes if of_source else view.known
+        order = np.argsort(classes, kind="stable")
+        if (np.diff(order) != 1).any():
+            X, F = self._placed(arrays.take(view.X, order), view.targets[order])
+        return MarginObjective(
+            X,
+            F,
+            np.bincount(classes, minlength=self.n_classes),
+            sides_of(np.arange(self.n_classes), self.n_classes, view.pairwise),
+            trust=of_source,
+            thin=self._thin(view.n),
+            max_bytes=self.problem.max_bytes,
+        )
+
+    def _descend(
+        self, directions: int | None, recipe: Recipe, V: Floats, kernel: Kernel, steps: int, stage: str
+    ) -> Refined:
+        objective = self.error(directions, recipe, V, kernel)
         fit = variable_projection(
             objective,
             V,
             kernel=kernel,
             learn_width=recipe.width and kernel.has_width,
             max_iter=steps,
-            memory=memory_for(view.X),
+            memory=memory_for(objective.rows),
             max_seconds=self.work.seconds_left,
             progress=self._progress(stage, self.projection_cost(recipe)),
         )
@@ -224,23 +250,8 @@ class FitTask:
     def tune(self, recipe: Recipe, at: Refined, steps: int, stage: str) -> Refined:
         """Fine-tune a fit on margins instead of values."""
         view, backend = self.view(recipe.target), self.problem.backend
-        X, F = view.placed
-        of_source = recipe.margins is Margins.SOURCE
-        classes = view.classes if of_source else view.known
-        order = np.argsort(classes, kind="stable")
-        if (np.diff(order) != 1).any():
-            X, F = self._placed(arrays.take(view.X, order), view.targets[order])
-        objective = MarginObjective(
-            X,
-            F,
-            np.bincount(classes, minlength=self.n_classes),
-            sides_of(np.arange(self.n_classes), self.n_classes, view.pairwise),
-            trust=of_source,
-            thin=self._thin(view.n),
-            max_bytes=self.problem.max_bytes,
-        )
         fit = polish(
-            objective,
+            self.margins(recipe),
             Parameters(at.kernel, *(backend.asarray(a) for a in (at.vectors, at.coef, at.intercept))),
             learn_width=recipe.width and at.kernel.has_width,
             mask=self._mask_of(view.decoder),
@@ -274,6 +285,15 @@ class FitTask:
 
     def _mask_of(self, decoder: Decoder) -> NDArray[np.bool_] | None:
         return self.mask if isinstance(decoder, PairVote | PairDAG) else None
+
+    @property
+    def _own_classes(self) -> Floats:
+        """Whether a class is one of the two of a machine of pairs, (K, M)."""
+        return np.abs(sides_of(np.arange(self.n_classes), self.n_classes, pairwise=True))
+
+    @staticmethod
+    def _ridge(recipe: Recipe, kernel: Kernel) -> float:
+        return recipe.ridge * (1.0 if kernel.bounded else _UNBOUNDED)
 
     def _relevance(self, recipe: Recipe) -> float:
         return recipe.relevance if self.mask is None else min(recipe.relevance, _MASKED_RELEVANCE)

@@ -1,0 +1,86 @@
+"""Rows of a data file to compress with: in memory where they are few, else in a scratch folder.
+
+The file is read once. Rows are held until they are more than some bytes; from then on all of them go to disk
+(:mod:`svmpress.data.spool`), so that memory does not grow with the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from svmpress import data
+from svmpress.compression.intake import checked
+from svmpress.data import streaming
+from svmpress.methods import Progress
+from svmpress.model import KernelModel
+from svmpress.numerics import Shard, arrays
+from svmpress.storage import current_limits
+
+HELD_BYTES = 2**28
+"""Bytes of rows from which on they go to disk."""
+
+
+@contextlib.contextmanager
+def rows_of_file(
+    source: KernelModel,
+    path: str,
+    options: data.ReadOptions,
+    *,
+    held_bytes: int = HELD_BYTES,
+    progress: Progress | None = None,
+) -> Iterator[tuple[KernelModel, Any, Any]]:
+    """Give the source, widened if need be, and rows and answers of a file as :func:`compress` takes them.
+
+    Parameters
+    ----------
+    source : KernelModel
+    path : str
+        ``-`` is standard input.
+    options : ReadOptions
+    held_bytes : int
+        Bytes of rows from which on they go to disk; what is given then are shards, with their answers.
+    progress : callable, optional
+
+    Raises
+    ------
+    InputError, FormatError
+        As :func:`svmpress.data.stream` raises them; or there is no room on the disk.
+    """
+    held: list[data.Block] = []
+    size = None if path == "-" or not os.path.isfile(path) else os.path.getsize(path)
+    taken, spool = 0, None
+    with contextlib.ExitStack() as stack:
+        blocks = stack.enter_context(contextlib.closing(data.stream(path, options)))
+        for block in blocks:
+            held.append(block)
+            taken += arrays.stored_bytes(block.X)
+            if size is not None:
+                current_limits().check_memory(taken, size, path)
+            if spool is None and taken > held_bytes:
+                spool = stack.enter_context(data.spooling())
+            if spool is not None:
+                for part in held:
+                    source, shard = _taken(source, part)
+                    spool.put(shard)
+                held = []
+            if progress is not None:
+                done = block.first_row + block.X.shape[0]
+                progress("reading", done, round(done / block.fraction) if block.fraction else 0)
+        if spool is not None:
+            yield source, spool.finished(data.DENSE_FROM), None
+            return
+        rows = data.whole(held)
+        held.clear()
+        source, X = streaming.fit_columns(source, rows.X, elastic=rows.elastic)
+        y = None if rows.y is None or source.task == "outlier" else data.labels_like(rows.y, source.classes_)
+        yield source, streaming.prepared(source, X), y
+
+
+def _taken(source: KernelModel, block: data.Block) -> tuple[KernelModel, Shard]:
+    """Return the source, widened if need be, and a block of rows as its vectors are."""
+    source, X = streaming.fit_columns(source, block.X, elastic=block.elastic)
+    y = None if block.y is None else data.labels_like(block.y, source.classes_, block.first_row)
+    return source, checked(streaming.prepared(source, X), y, source)
