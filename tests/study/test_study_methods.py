@@ -65,7 +65,7 @@ QUICK: dict[str, StudyMethod] = {
     "auto-libsvm": Compressed("auto-libsvm", "svmpress", Auto(work=2e8), layout="libsvm"),
     "cvm": Compressed("cvm", "CVM", Paper(max_iter=5), seeded=False),
     "cvm-per-machine": Compressed(
-        "cvm-per-machine", "CVM, per machine", Paper(max_iter=5, share="per-machine"), share="per-machine", seeded=False
+        "cvm-per-machine", "CVM, per machine", Paper(max_iter=5, share="per-machine"), seeded=False
     ),
 }
 

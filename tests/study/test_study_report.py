@@ -170,6 +170,7 @@ def test_the_claim_is_read_per_machine_too(records):
     assert "| 20news | 190 | 160,626 | 8,454 |" in text
     assert "no, 1.0 lost" in text
     assert "letters, 250 %, more than the full SVM itself; " in text
+    assert "could do with fewer: about 1,462 on letters, " in text  # 25 machines of 19,000 / 325
     some = {k: c for k, c in judged.cells.items() if (c.set, c.method) != ("letters", "cvm-per-machine")}
     text = section(page(replace(judged, cells=some)), CLAIM)
     assert (
