@@ -408,6 +408,11 @@ def test_without_dlib_the_extra_is_named(flat, monkeypatch):
 
 def test_a_device_is_for_what_svmpress_compresses():
     moved = on_device(METHODS, "cuda:1")
-    assert {name for name in METHODS if moved[name] != METHODS[name]} == {"cvm", "auto", "auto-libsvm"}
+    assert {name for name in METHODS if moved[name] != METHODS[name]} == {
+        "cvm",
+        "cvm-per-machine",
+        "auto",
+        "auto-libsvm",
+    }
     assert moved["auto"].device == "cuda:1"
     assert on_device(METHODS, "cpu") == METHODS
