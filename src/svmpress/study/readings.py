@@ -96,7 +96,7 @@ def _verdict(
     return (
         f"Read per machine, the claim holds on {len(close)} of {len(tried)} sets of more than two classes{holds}. A "
         f"prediction then takes, of the full SVM's kernel values: {'; '.join(parts)}. With two classes there is one "
-        f"machine, and the two readings are one.{more} A decision by elimination (DAG) asks K - 1 of K (K - 1) / 2 "
+        f"machine, and the two readings are one.{more} A decision by elimination (DAG) asks K−1 of K(K−1)/2 "
         f"machines for a prediction, so that it could do with fewer: {_with_dag(records, points)}."
     )
 
