@@ -19,8 +19,9 @@ from svmpress.model import KernelExpansion, KernelModel
 from svmpress.select.hinge import fit_squared_hinge
 from svmpress.study import METHODS, on_device
 from svmpress.study.costs import built, file_bytes, merged, row_width
+from svmpress.study.learners import NystroemSVC
 from svmpress.study.methods import Compressed, LarsPath, ReducedSVM
-from svmpress.study.peers import NystroemSVC, Refit, SubsampleSVC
+from svmpress.study.peers import Refit, SubsampleSVC
 from svmpress.study.task import NotApplicable, StudyMethod, Task
 
 GAMMA, C = 0.02, 5.0

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from svmpress.study.averages import Curve, Curves, Point, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
+from svmpress.study.learners import FOLDS, ROUNDS, TUNING_ROWS
 from svmpress.study.records import FAILED, SKIPPED, Records
 from svmpress.study.tables import NOT_RUN, percent, points_of, share, table
 
@@ -32,13 +33,14 @@ def alternatives(records: Records, found: Curves) -> list[str]:
     return [
         "## What one could train instead, at the same costs",
         "A multilayer perceptron (one or two hidden layers), gradient boosting, random Fourier features with logistic "
-        "regression, and Nystroem features with a linear SVM know the training rows and their labels, and no SVM. The "
-        "first three are tuned for each size by a three-fold cross-validation on at most 3,000 training rows: layers "
-        "and learning rate of the network; leaves, learning rate and rounds (at most 100) of the trees; gamma and C of "
-        "the Fourier features. Nystroem has gamma and C of the SVM.",
+        "regression, and Nystroem features with a linear SVM know the training rows and their labels, and of the SVM "
+        f"its C and gamma. They are tuned for each size by a cross-validation of {FOLDS} folds on at most "
+        f"{TUNING_ROWS:,} training rows, over a small grid: layers and learning rate of the network; leaves, learning "
+        f"rate and rounds (at most {ROUNDS}) of the trees; gamma and C of the features, around those of the SVM. The "
+        "reduced set has nothing to tune.",
         "Each is given at least what svmpress's model has, within a tenth: its cheapest model that costs so much, or "
-        "its most expensive one where none does (boosting has at most 100 rounds). Costs are in brackets; bold is an "
-        f"accuracy more than {100 * AHEAD:g} points above svmpress's. Where svmpress was not run, the "
+        "its most expensive one where none does (as of boosting, which has few rounds). Costs are in brackets; bold is "
+        f"an accuracy more than {100 * AHEAD:g} points above svmpress's. Where svmpress was not run, the "
         "others are those of the same share.",
         *_compared(
             records,

@@ -38,8 +38,8 @@ from svmpress.objectives import sides_of
 from svmpress.select import lars_svm, reduced_svm
 from svmpress.study.costs import built, merged
 from svmpress.study.dlib_pair import DlibPair, DlibReduce
-from svmpress.study.learners import Boosting, FourierFeatures, Perceptron
-from svmpress.study.peers import NystroemSVC, Refitted, SubsampleSVC, centres, random_vectors
+from svmpress.study.learners import Boosting, FourierFeatures, NystroemSVC, Perceptron
+from svmpress.study.peers import Refitted, SubsampleSVC, centres, random_vectors
 from svmpress.study.task import Built, NotApplicable, StudyMethod, Task
 
 MAX_BYTES = 2**30
