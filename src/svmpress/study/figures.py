@@ -182,6 +182,8 @@ def _draw_panel(panel: Any, records: Records, found: Curves, name: str, kind: Ki
         if curve:
             handles[method] = _draw_curve(panel, curve, method, kind)
             lowest = min(lowest, *(p.accuracy - p.spread for p in curve))
+    if len(handles) == 1:
+        panel.text(0.5, 0.3, "not run", transform=panel.transAxes, color=_GREY, ha="center")
     full = found.get((name, FULL))
     if full and kind.x != "vectors":
         panel.plot(getattr(full[0], kind.x), 100 * full[0].accuracy, color=_BLACK, marker="*", markersize=11, zorder=4)

@@ -323,7 +323,7 @@ def _details(records: Records, found: Curves, figures: str | None) -> list[str]:
     if absent:
         parts += [
             "## Cells that were not run",
-            "Sizes of a set that only some of its methods, or some seeds, have in the records:",
+            "Sizes of a set that only some of its methods, or some seeds, have in the records, or only other sets:",
             _text(absent),
         ]
     if figures is not None:
