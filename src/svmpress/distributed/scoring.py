@@ -148,18 +148,29 @@ def _answer(block: Any, model: KernelModel, question: streaming.Question, alone:
 
 
 def _asked_of_table(model: KernelModel, X: Any, question: streaming.Question) -> Any:
-    if not hasattr(X, "map_partitions") or not hasattr(X, "columns"):
+    if X.ndim != 2:
         raise InputError("X must be a DataFrame with a column for each feature, not a Series")
     given = column_names(X)
     names = given if model.feature_names is None else model.feature_names
     if given is not None and names is not None:
         check_names(given, names, "X")
-        X = X if given == tuple(names) else X[list(names)]
-    if len(X.columns) != model.n_features:
-        raise InputError(f"X has {len(X.columns)} columns, but the model has {model.n_features} features")
+    n_columns = len(X.columns if names is None else names)
+    if n_columns != model.n_features:
+        raise InputError(f"X has {n_columns} columns, but the model has {model.n_features} features")
     like = _as_table(model, streaming.answers(model, np.zeros((0, model.n_features)), question), question, None)
     options = {"question": question, "names": names, "alone": X.npartitions == 1}
+    if names is not None and given != tuple(names) and _reads_what_is_asked(X):
+        X = X[list(names)]
     return X.map_partitions(_answer_table, _delivered(model), meta=like, **options)
+
+
+def _reads_what_is_asked(X: Any) -> bool:
+    """Return whether columns that nobody asks for are not even read, as of Parquet files.
+
+    Elsewhere they are chosen by the task that answers, which can say of which partition one is missing.
+    """
+    leaves = [e for e in X.expr.walk() if not e.dependencies()]
+    return all(getattr(type(leaf), "_absorb_projections", False) for leaf in leaves)
 
 
 def _answer_table(
