@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import scheduler_and_worker
+from distributed import Client, LocalCluster
 from sklearn.svm import SVC
 
 import svmpress
-from svmpress import distributed
+from svmpress import Laplacian, distributed
 from svmpress.cli import main
 from svmpress.distributed import cluster, files, predict_files
 from svmpress.errors import InputError
@@ -94,17 +95,12 @@ def test_a_worker_holds_one_copy_of_the_model_that_its_tasks_share(client, model
 
 
 def test_tasks_share_the_threads_of_a_worker():
-    with cluster(workers=1) as client:
-        client.run(set_threads, 4)
-        alone = client.submit(counted, 0.0, pure=False).result()
-        together = client.gather(client.map(counted, [0.2] * 12, pure=False))
-        assert alone == 4
-        assert min(together) == 1
-
-
-def set_threads(n, dask_worker):
-    """Let a worker believe that it has so many threads."""
-    dask_worker.state.nthreads = n
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=4, processes=True, dashboard_address=":0") as local,
+        Client(local, set_as_default=False) as client,
+    ):
+        assert client.submit(counted, 0.0, pure=False).result() == 4
+        assert min(client.gather(client.map(counted, [0.3] * 12, pure=False))) == 1
 
 
 def counted(seconds):
@@ -138,17 +134,22 @@ def test_a_model_that_a_worker_cannot_import_is_refused(client, model, tmp_path,
         distributed.predict(strange, da.zeros((10, 2)))
 
 
-def test_another_version_on_a_worker_is_refused(model):
-    with cluster(workers=1) as client:
-        client.run(set_version)
+def test_another_version_on_a_worker_is_refused(client, model):
+    other = replace(model, expansion=replace(model.expansion, kernel=Laplacian(0.5)))
+    here = svmpress.__version__
+    client.run(set_version, "0.0.1")
+    try:
         with pytest.raises(InputError, match=r"it has svmpress 0\.0\.1, and its client"):
-            distributed.check_workers(client, model)
+            distributed.check_workers(client, other)
+    finally:
+        client.run(set_version, here)
+    distributed.check_workers(client, other)
 
 
-def set_version():
+def set_version(version):
     from svmpress.distributed import clusters
 
-    clusters.__version__ = "0.0.1"
+    clusters.__version__ = version
 
 
 # ---------------------------------------------------------------------------------------------------------

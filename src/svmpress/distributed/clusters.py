@@ -86,9 +86,8 @@ def while_there(client: Client) -> Iterator[None]:
     ------
     InputError
     """
-    from distributed.comm import CommClosedError
-
     from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
 
     try:
         yield
