@@ -5,12 +5,12 @@
     python benchmarks/scale.py --spark                    the same model as a column of a Spark DataFrame
     python benchmarks/scale.py --gpu                      where torch sees a CUDA device
 
-Each part appends a record to ``benchmarks/results/scale.jsonl``. Rows are drawn, not real: what is measured are seconds,
-which depend on how many rows, features and vectors there are.
+Each part appends a record to ``benchmarks/results/scale.jsonl``. Rows are drawn, not real: what is measured are
+seconds, which depend on how many rows, features and vectors there are.
 
 *Dask.* Two worker processes of one thread each, and two processes that do nothing but call the predictor on the same
-rows, made by the same function, and add up the same labels: the bare loop. The two take turns, and the best of all turns
-counts. What a chunk costs beyond the loop is the scheduler's.
+rows, made by the same function, and add up the same labels: the bare loop. The two take turns, and the best of all
+turns counts. What a chunk costs beyond the loop is the scheduler's.
 
 *Spark.* A local session of two cores makes the rows (columns of expressions of the row's number), so its share of the
 bare loop's rows a second, on the same two cores, holds what Spark does for making rows and bringing them to Python.
@@ -85,6 +85,7 @@ class BareLoop:
         self.pool = ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn"))
 
     def seconds(self, chunks: int, n: int) -> float:
+        """Return what so many chunks of n rows take, and keep the sum of their labels."""
         start = time.perf_counter()
         shares = [range(k, chunks, PROCESSES) for k in range(PROCESSES)]
         self.answer = sum(self.pool.map(loop_over, shares, [n] * PROCESSES))

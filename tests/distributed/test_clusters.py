@@ -318,7 +318,7 @@ def test_what_a_cluster_cannot_do_is_refused_before_it_starts(arguments, sentenc
 def test_no_scheduler_at_the_address_is_one_sentence(monkeypatch):
     monkeypatch.setattr(distributed.clusters, "_PATIENCE", "0.5s")
     with (
-        pytest.raises(InputError, match="no Dask scheduler answers at tcp://127.0.0.1:9"),
+        pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"),
         cluster("tcp://127.0.0.1:9"),
     ):
         pass
