@@ -29,9 +29,8 @@ NAMES = ("width", "height", "net depth")
 
 
 def has_java() -> bool:
-    return (
-        shutil.which("java") is not None and subprocess.run(["java", "-version"], capture_output=True).returncode == 0
-    )
+    java = shutil.which("java")
+    return java is not None and subprocess.run([java, "-version"], capture_output=True, check=False).returncode == 0
 
 
 @pytest.fixture(scope="module")
