@@ -54,7 +54,7 @@ def predict(model: Any, X: Any) -> Any:
     >>> rows = np.linspace(0, 1, 50).reshape(-1, 1)
     >>> svc = SVC().fit(rows, rows[:, 0] > 0.5)
     >>> predict(svc, da.from_array(rows, chunks=(20, 1)))
-    dask.array<_answer_block, shape=(50,), dtype=bool, chunksize=(20,), chunktype=numpy.ndarray>
+    dask.array<_only_column, shape=(50,), dtype=bool, chunksize=(20,), chunktype=numpy.ndarray>
     """
     return _asked(model, X, "labels")
 
@@ -114,23 +114,25 @@ def _asked_of_array(model: KernelModel, X: Any, question: streaming.Question) ->
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     like = streaming.answers(model, np.zeros((0, model.n_features)), question)
-    shape = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
-    return X.map_blocks(
-        _answer_block,
-        _delivered(model),
-        question=question,
-        alone=X.npartitions == 1,
-        meta=like,
-        dtype=like.dtype,
-        **shape,
+    options = {"question": question, "alone": X.npartitions == 1, "dtype": like.dtype}
+    columns = like if like.ndim == 2 else like[:, None]
+    wide = X.map_blocks(
+        _answer_block, _delivered(model), chunks=(X.chunks[0], columns.shape[1:]), meta=columns, **options
     )
+    # a block that loses an axis is not made in one task with those it comes from, where the model is an argument
+    return wide if like.ndim == 2 else wide.map_blocks(_only_column, drop_axis=1, meta=like, dtype=like.dtype)
 
 
 def _answer_block(
     block: Any, model: KernelModel, question: streaming.Question, alone: bool, block_id: tuple[int, ...] | None = None
 ) -> Any:
-    """Return the answers for one block."""
-    return _answer(block, model, question, alone, 0 if block_id is None else block_id[0])
+    """Return the answers for one block, (k, M)."""
+    values = _answer(block, model, question, alone, 0 if block_id is None else block_id[0])
+    return values if values.ndim == 2 else values[:, None]
+
+
+def _only_column(block: Any) -> Any:
+    return block[:, 0]
 
 
 def _answer(block: Any, model: KernelModel, question: streaming.Question, alone: bool, number: int) -> Any:
