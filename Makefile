@@ -79,12 +79,13 @@ $(VENV)/.demo: $(VENV)/.pip $(SOURCES)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pip $(SOURCES)
-	$(PIP) install --quiet --group test ".[plots,parquet,study,onnx,skops]"
+	$(PIP) install --quiet --group test ".[plots,parquet,study,onnx,skops,dask]"
 	@touch $@
 
 # torch in the version whose build for processors alone registries have; OpenCV before 5, which has no SVM
 $(VENV)/.test-all: $(VENV)/.test
-	$(PIP) install --quiet "torch==2.13.0" "optuna>=5.0" "greenlet>=3.0" "opencv-python-headless>=4.10,<5" "nyoka>=5.5"
+	$(PIP) install --quiet "torch==2.13.0" "optuna>=5.0" "greenlet>=3.0" "opencv-python-headless>=4.10,<5" "nyoka>=5.5" \
+	  "pyspark>=4.0"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.pip pyproject.toml

@@ -118,7 +118,7 @@ def answer_type(model: Any, question: streaming.Question = "labels") -> str:
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> svc = SVC(probability=False).fit([[0.0], [1.0], [2.0]], ["low", "mid", "top"])
+    >>> svc = SVC().fit([[0.0], [1.0], [2.0]], ["low", "mid", "top"])
     >>> answer_type(svc), answer_type(svc, "scores")
     ('string', 'array<double>')
     """

@@ -22,9 +22,9 @@ RANKS = [
     {"kernels", "predictor"},
     {"model"},
     {"data", "formats", "objectives", "select"},
-    {"distributed", "exports", "methods", "training", "wrapping"},
+    {"distributed", "exports", "methods", "spark", "training", "wrapping"},
     {"compression", "plots"},
-    {"estimators", "spark", "study", "tuning"},
+    {"estimators", "study", "tuning"},
     {"cli"},
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import pickle
 import sys
 import weakref
@@ -46,13 +47,14 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
     except ImportError as e:
         raise MissingExtraError("work on a cluster", "dask", "dask") from e
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet())
         if address is None:
             count = max(1, workers or 1)
             local = LocalCluster(
                 n_workers=count,
                 threads_per_worker=max(1, threads() // count),
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=":0",
                 silence_logs=50,
             )
             yield stack.enter_context(Client(stack.enter_context(local), set_as_default=False))
@@ -62,6 +64,18 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
         except (OSError, ValueError) as e:
             raise InputError(f"no Dask scheduler answers at {address}: {e}") from e
         yield stack.enter_context(client)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's own log of connections that are lost off the screen: what matters of it is raised."""
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 @contextlib.contextmanager
