@@ -179,8 +179,8 @@ def spooling() -> Iterator[Spool]:
     >>> with spooling() as spool:
     ...     spool.put(Shard(np.ones((3, 2))))
     ...     spool.put(Shard(np.ones((2, 2))))
-    ...     spool.finished(0.25).total(lambda shard: (shard.X.sum(),))
-    (10.0,)
+    ...     spool.finished(0.25).total(lambda shard: (shard.n, float(shard.X.sum())))
+    (5, 10.0)
     """
     with tempfile.TemporaryDirectory(prefix="svmpress-rows-", ignore_cleanup_errors=True) as folder:
         yield Spool(Path(folder))
