@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def problem_on(kind: str, rng, layout: str = "shared"):
 
 def shards_of(problem, cuts=(130, 131)) -> LocalShards:
     edges = [0, *cuts, N]
-    parts = (slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True))
+    parts = (slice(a, b) for a, b in pairwise(edges))
     return LocalShards(tuple(Shard(problem.rows[p], {"y": problem.y[p]}, p.start) for p in parts))
 
 

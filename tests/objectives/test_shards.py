@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -26,7 +28,7 @@ KERNELS = [RBF(0.3), Laplacian(0.2), Polynomial(0.5, 1.0, 2), Linear(), ChiSquar
 
 def shards_of(X, cuts=(), **columns) -> LocalShards:
     edges = [0, *cuts, len(columns["targets"])]
-    parts = (slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True))
+    parts = (slice(a, b) for a, b in pairwise(edges))
     return LocalShards(tuple(Shard(X[p], {k: a[p] for k, a in columns.items()}, p.start) for p in parts))
 
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from svmpress.errors import InputError, SvmpressError
 from svmpress.numerics import Columns, Shard, Sums, added, is_csr
 
@@ -102,7 +104,8 @@ def _named(number: int) -> Iterator[None]:
 def _taken_in(X: Any, y: Any, number: int, context: tuple[Callable[..., Shard], tuple[Any, ...]]) -> Shard:
     check, told = context
     with _named(number):
-        return check(X, y, *told)
+        shard = check(X, y, *told)
+    return shard if is_csr(shard.X) else replace(shard, X=np.ascontiguousarray(shard.X))  # as the extension reads rows
 
 
 def _described(shard: Shard) -> tuple[int, int, str]:
@@ -164,8 +167,9 @@ class _Cluster:
         if self.client is None:
             yield {}
             return
-        from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
+
+        from distributed import CancelledError, KilledWorker
 
         gone = "the Dask cluster went away before the work was done; nothing was written"
         if self.client.status != "running":

@@ -160,4 +160,5 @@ def sample_of(shards: Shards, k: int, seed: int) -> Shard:
     own = [drawn[a:b] - start for a, b, start in zip(cuts[:-1], cuts[1:], starts[:-1], strict=True)]
     found = [part for part in shards.each(Shard.taken, own) if part.n]
     columns = {name: np.concatenate([part.columns[name] for part in found]) for name in found[0].columns}
-    return Shard(arrays.concatenated(*(part.X for part in found)), columns)
+    X = arrays.concatenated(*(part.X for part in found))
+    return Shard(X if arrays.is_csr(X) else np.ascontiguousarray(X), columns)
