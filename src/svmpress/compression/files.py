@@ -14,6 +14,7 @@ from typing import Any
 from svmpress import data
 from svmpress.compression.intake import checked
 from svmpress.data import streaming
+from svmpress.errors import InputError
 from svmpress.methods import Progress
 from svmpress.model import KernelModel
 from svmpress.numerics import Shard, arrays
@@ -63,7 +64,7 @@ def rows_of_file(
                 spool = stack.enter_context(data.spooling())
             if spool is not None:
                 for part in held:
-                    source, shard = _taken(source, part)
+                    source, shard = _taken(source, part, path)
                     spool.put(shard)
                 held = []
             if progress is not None:
@@ -79,8 +80,11 @@ def rows_of_file(
         yield source, streaming.prepared(source, X), y
 
 
-def _taken(source: KernelModel, block: data.Block) -> tuple[KernelModel, Shard]:
+def _taken(source: KernelModel, block: data.Block, path: str) -> tuple[KernelModel, Shard]:
     """Return the source, widened if need be, and a block of rows as its vectors are."""
     source, X = streaming.fit_columns(source, block.X, elastic=block.elastic)
     y = None if block.y is None else data.labels_like(block.y, source.classes_, block.first_row)
-    return source, checked(streaming.prepared(source, X), y, source)
+    try:
+        return source, checked(streaming.prepared(source, X), y, source)
+    except InputError as e:
+        raise InputError(f"{path}, rows {block.first_row} to {block.first_row + X.shape[0] - 1}: {e}") from e
