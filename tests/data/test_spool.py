@@ -57,7 +57,9 @@ def test_sparse_rows_grow_wider_and_may_become_dense(rng, share, is_dense, monke
     X = sparse.random_array((60, 8), density=share, rng=rng, format="csr")
     X = sparse.csr_array(sparse.vstack([X, np.eye(1, 8, 7)]))
     narrow = X[:20, :5]
-    every = sparse.csr_array(sparse.vstack([sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (20, 8)), X]))
+    every = sparse.csr_array(
+        sparse.vstack([sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), (20, 8)), X])
+    )
     for shards in put_and_read([narrow, X[:40], X[40:]], monkeypatch):
         assert shards.n_features == 8
         found = [shard.X for shard in shards]
@@ -68,11 +70,16 @@ def test_sparse_rows_grow_wider_and_may_become_dense(rng, share, is_dense, monke
 
 def test_nothing_is_left_in_the_folder_of_temporary_files(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(ZeroDivisionError), spooling() as spool:
-        spool.put(Shard(np.ones((3, 2))))
-        assert spool.finished(0.0).sizes == (3,)
-        assert list(tmp_path.iterdir())
-        raise ZeroDivisionError
+
+    def interrupted() -> None:
+        with spooling() as spool:
+            spool.put(Shard(np.ones((3, 2))))
+            assert spool.finished(0.0).sizes == (3,)
+            assert list(tmp_path.iterdir())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        interrupted()
     assert not list(tmp_path.iterdir())
 
 
@@ -81,9 +88,10 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("numpy.save", full)
-    with spooling() as spool, pytest.raises(InputError, match="cannot keep the rows in .*No space left.*TMPDIR"):
+    with spooling() as spool:
         spool.put(Shard(np.ones((3, 2))))
-        spool.finished(0.0)
+        with pytest.raises(InputError, match=r"cannot keep the rows in .*No space left.*TMPDIR"):
+            spool.finished(0.0)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -161,7 +169,12 @@ def test_svmlight_rows_wider_than_the_model_widen_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("broken", "sentence"),
-    [("nan", "line 700"), ("text", "line 700"), ("label", "rows 0 to 1499: y holds the label '9.0'"), ("columns", "line 700")],
+    [
+        ("nan", "line 700"),
+        ("text", "line 700"),
+        ("label", "rows 0 to 1499: y holds the label '9.0'"),
+        ("columns", "line 700"),
+    ],
 )
 def test_what_is_wrong_in_a_large_file_is_said_and_nothing_is_written(broken, sentence, tmp_path, monkeypatch, capsys):
     X, y = load_iris(return_X_y=True)
@@ -174,7 +187,9 @@ def test_what_is_wrong_in_a_large_file_is_said_and_nothing_is_written(broken, se
     (tmp_path / "scratch").mkdir()
     monkeypatch.setattr("svmpress.compression.files.HELD_BYTES", 100)
     out = tmp_path / "small.svmpress"
-    code = main(["compress", str(tmp_path / "big.svmpress"), "--data", str(path), "--vectors", "6", "-q", "-o", str(out)])
+    code = main(
+        ["compress", str(tmp_path / "big.svmpress"), "--data", str(path), "--vectors", "6", "-q", "-o", str(out)]
+    )
     assert code == 2
     assert sentence in capsys.readouterr().err
     assert not out.exists()

@@ -150,7 +150,8 @@ def test_rows_and_answers_must_be_divided_alike(rows, svc):
     with pytest.raises(InputError, match="X has 4 partitions and y has 2"):
         svmpress.compress(svc, da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=200))
     with pytest.raises(
-        InputError, match=r"partition [01]: y must be (250|150) labels for (250|150) rows, not an array of shape \(200,\)"
+        InputError,
+        match=r"partition [01]: y must be (250|150) labels for (250|150) rows, not an array of shape \(200,\)",
     ):
         svmpress.compress(svc, da.from_array(X, chunks=((250, 150), -1)), da.from_array(y, chunks=200))
     with pytest.raises(InputError, match="X is no Dask collection"):
@@ -180,7 +181,7 @@ def made_on_workers(n: int, chunks: int):
 @pytest.fixture
 def cluster():
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(silence_logs=50, **options) as cluster, distributed.Client(cluster) as client:
         yield client
 
@@ -209,7 +210,7 @@ def test_a_worker_that_is_killed_changes_nothing_but_time(cluster, svc, rows):
 @pytest.mark.filterwarnings("ignore:.*:ResourceWarning")
 def test_a_cluster_that_goes_away_is_one_sentence(svc):
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     cluster = distributed.LocalCluster(silence_logs=50, **options)
     client = distributed.Client(cluster, timeout="5s")
     closing: list[threading.Thread] = []

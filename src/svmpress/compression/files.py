@@ -30,7 +30,7 @@ def rows_of_file(
     path: str,
     options: data.ReadOptions,
     *,
-    held_bytes: int = HELD_BYTES,
+    held_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[KernelModel, Any, Any]]:
     """Give the source, widened if need be, and rows and answers of a file as :func:`compress` takes them.
@@ -41,8 +41,9 @@ def rows_of_file(
     path : str
         ``-`` is standard input.
     options : ReadOptions
-    held_bytes : int
-        Bytes of rows from which on they go to disk; what is given then are shards, with their answers.
+    held_bytes : int, optional
+        Bytes of rows from which on they go to disk, by default :data:`HELD_BYTES`; what is given then are shards, with
+        their answers.
     progress : callable, optional
 
     Raises
@@ -52,7 +53,7 @@ def rows_of_file(
     """
     held: list[data.Block] = []
     size = None if path == "-" or not os.path.isfile(path) else os.path.getsize(path)
-    taken, spool = 0, None
+    taken, spool, most = 0, None, HELD_BYTES if held_bytes is None else held_bytes
     with contextlib.ExitStack() as stack:
         blocks = stack.enter_context(contextlib.closing(data.stream(path, options)))
         for block in blocks:
@@ -60,7 +61,7 @@ def rows_of_file(
             taken += arrays.stored_bytes(block.X)
             if size is not None:
                 current_limits().check_memory(taken, size, path)
-            if spool is None and taken > held_bytes:
+            if spool is None and taken > most:
                 spool = stack.enter_context(data.spooling())
             if spool is not None:
                 for part in held:

@@ -167,9 +167,8 @@ class _Cluster:
         if self.client is None:
             yield {}
             return
-        from distributed.comm import CommClosedError
-
         from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
         gone = "the Dask cluster went away before the work was done; nothing was written"
         if self.client.status != "running":
