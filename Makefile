@@ -8,7 +8,7 @@
 #   make wasm     the program inside web models, by clang and wasm-ld
 #   make fuzz SECONDS=600      damaged and hostile files for every reader
 #   make soak MINUTES=30       threads and processes on shared models, flat memory
-#   make test-sanitize         the extension under AddressSanitizer and UBSan
+#   make test-sanitize         the extension and exported C under AddressSanitizer and UBSan
 #   make kills                 every command killed a hundred times
 
 PYTHON ?= python3
@@ -93,8 +93,10 @@ $(VENV)/.lint: $(VENV)/.pip pyproject.toml
 
 # committed, so that nobody needs a compiler; a test builds it again where clang is of the same version. 4,096 bytes are
 # what every browser compiles at once, without waiting: -Oz, and the source says which loops are unrolled all the same
-WASM := src/svmpress/exports/web/values.wasm
+WASM := src/svmpress/exports/web
+CLANG_WASM := clang --target=wasm32 -msimd128 -Oz -std=c11 -ffreestanding -fno-builtin -nostdlib -Wall -Wextra -Werror \
+              -Wl,--no-entry,--strip-all,-z,stack-size=4096
 wasm:
-	clang --target=wasm32 -msimd128 -Oz -std=c11 -ffreestanding -fno-builtin -nostdlib -Wall -Wextra -Werror \
-	  -Wl,--no-entry,--strip-all,-z,stack-size=4096 -o $(WASM) src/svmpress/exports/web/values.c
-	chmod 644 $(WASM)
+	for name in values whole; do \
+	  $(CLANG_WASM) -o $(WASM)/$$name.wasm src/svmpress/exports/web/$$name.c && chmod 644 $(WASM)/$$name.wasm || exit 1; \
+	done

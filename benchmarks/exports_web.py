@@ -9,7 +9,8 @@ all in turn, ``--runs`` times; the best counts. ``batch`` is the time per row in
 of a call with one row, ``start`` the time to load the model and answer for one row. Web models answer with labels;
 onnxruntime-web computes the 45 decision values in float32, by plain operators and with vectors centred as ours are, and
 leaves counting the votes to others. Labels of all 10,000 test rows are compared with those of the same model in the
-library.
+library. In 8 and 4 bits the model is quantised with the rows of training, without fine-tuning, and its labels are
+compared with the emulator's.
 
 onnxruntime-web comes from npm into ``.cache/``, and its model is made with ``onnx``; without either it is named and
 left out.
@@ -118,15 +119,19 @@ def timed(kind: str, model: Path, rows: Path, d: int, rounds: int) -> dict[str, 
     return json.loads(run.stdout)
 
 
-def contenders(model: svmpress.KernelModel) -> dict[str, dict[str, Any]]:
-    """Return by name how each is started, and what a browser has to load for it."""
-    module = CACHE / "mnist.mjs"
-    svmpress.export_web(model, module)
-    files = {"bytes": module.stat().st_size, "zipped": zipped(module)}
-    found = {
-        "WebAssembly": {"kind": "wasm", "model": module, **files},
-        "plain JavaScript": {"kind": "javascript", "model": module, **files},
-    }
+def contenders(model: svmpress.KernelModel, rows: NDArray[Any]) -> dict[str, dict[str, Any]]:
+    """Return by name how each is started, what it should answer, and what a browser has to load for it."""
+    found: dict[str, dict[str, Any]] = {}
+    for weights in ("", "int8", "int4"):
+        same: Any = model
+        if weights:
+            same = svmpress.quantize(model, rows, weights=weights, coef="int8")
+        module = CACHE / f"mnist{weights}.mjs"
+        svmpress.export_web(same, module)
+        files = {"bytes": module.stat().st_size, "zipped": zipped(module)}
+        for kind, name in (("wasm", "WebAssembly"), ("javascript", "plain JavaScript")):
+            who = f"{name}, {weights}" if weights else name
+            found[who] = {"kind": kind, "model": module, "same": same, **files}
     package, graph = onnxruntime_web(), onnx_file(model)
     if package is None or graph is None:
         print("onnxruntime-web or onnx is not installed: left out")
@@ -136,6 +141,7 @@ def contenders(model: svmpress.KernelModel) -> dict[str, dict[str, Any]]:
     found[f"onnxruntime-web {version}"] = {
         "kind": (package / "dist" / "ort.node.min.mjs").as_uri(),
         "model": graph,
+        "same": model,
         "bytes": sum(part.stat().st_size for part in parts),
         "zipped": zipped(*parts),
     }
@@ -156,20 +162,23 @@ def measure(folder: Path, runs: int, rounds: int) -> dict[str, Any]:
     model = small_model(folder, split)
     T = np.ascontiguousarray(split.X_test, dtype="<f4")
     T.tofile(CACHE / "rows")
-    entries = contenders(model)
+    entries = contenders(model, split.some(TRAINED_ON).X)
     best: dict[str, dict[str, Any]] = {}
     for _ in tqdm(range(runs), unit="run"):
         for who, entry in entries.items():
             found = timed(entry["kind"], entry["model"], CACHE / "rows", T.shape[1], rounds)
             mine = best.setdefault(who, {"kind": entry["kind"], **found})
             mine |= {key: min(mine[key], found[key]) for key in ("start", "batch", "single")}
-    labels = model.predict(T.astype(float))
+    T = T.astype(float)
+    labels = {who: entry["same"].predict(T) for who, entry in entries.items()}
     rows = []
     for who, mine in best.items():
         entry = entries[who]
         times = {key: round(mine[key] * 1e-3, 9) for key in ("batch", "single", "start")}
-        differing = int(np.sum(answers_of(mine, model) != labels))
-        rows.append({"who": who, **times, "bytes": entry["bytes"], "zipped": entry["zipped"], "differing": differing})
+        differing = int(np.sum(answers_of(mine, model) != labels[who]))
+        accuracy = float(np.mean(labels[who] == split.y_test))
+        sizes = {"bytes": entry["bytes"], "zipped": entry["zipped"]}
+        rows.append({"who": who, **times, **sizes, "differing": differing, "accuracy": accuracy})
     shared = environment(1)
     return {
         **{key: shared[key] for key in ("run", "machine", "python")},
@@ -181,7 +190,7 @@ def measure(folder: Path, runs: int, rounds: int) -> dict[str, Any]:
         "features": model.n_features,
         "outputs": model.n_outputs,
         "test_rows": len(T),
-        "accuracy": float(np.mean(labels == split.y_test)),
+        "accuracy": float(np.mean(labels["WebAssembly"] == split.y_test)),
         "load": round(os.getloadavg()[0], 2),
         "runs": runs,
         "rounds": rounds,
@@ -199,12 +208,13 @@ def table(record: dict[str, Any]) -> str:
         "bytes to load",
         "gzipped",
         "labels differ",
+        "accuracy",
     ]
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for row in record["contenders"]:
         times = [f"{row['batch'] * 1e6:.1f}", f"{row['single'] * 1e6:.1f}", f"{row['start'] * 1e3:.0f}"]
         sizes = [f"{row['bytes']:,}", f"{row['zipped']:,}", f"{row['differing']} of {record['test_rows']:,}"]
-        lines += [f"| {' | '.join([row['who'], *times, *sizes])} |"]
+        lines += [f"| {' | '.join([row['who'], *times, *sizes, format(row['accuracy'], '.2%')])} |"]
     return "\n".join(lines)
 
 

@@ -1,9 +1,12 @@
 """The page and the figures of the study, from its records: docs/study.md and benchmarks/results/figures/.
 
-svmpress study --data DIR --out OUT --jobs 16           run it; OUT/study.jsonl holds the records
-python benchmarks/merge_studies.py benchmarks/results/study.jsonl OUT/study.jsonl
-python benchmarks/study_report.py                       write the page and draw the figures
-python benchmarks/study_report.py --no-figures          write the page alone
+    python benchmarks/study.py --data DIR                 run what is missing of the study, then all of this
+    python benchmarks/study_report.py                     write the page and draw the figures
+    python benchmarks/study_report.py --no-figures        write the page alone
+
+Records of runs elsewhere come in by
+
+    python benchmarks/merge_studies.py benchmarks/results/study.jsonl OUT/study.jsonl
 """
 
 from __future__ import annotations
@@ -21,14 +24,27 @@ FIGURES = "../benchmarks/results/figures"
 """From the page."""
 COMMAND = "python benchmarks/study_report.py"
 REMARK = (
-    "The records were made over time, by runs of one study that each went on with what was missing, or had been made "
-    "by code that changed since. Nearly all times of prediction of "
-    "one-vs-one models whose vectors belong to a class or a pair (LibSVM layout, CVM, LARS-SVM, Reduced-SVM, SVC on a "
-    "subsample) on letters, 20news and ohsumed are of a predictor before revision 9eaaad6, which counts the votes of "
-    "small models with many classes up to four times faster: in the LibSVM layout 0.4 ms instead of 1.5 for 26 classes "
-    "and 76 vectors."
+    "The machine was busy with other programs while these models were built, so that a process often had a fraction of "
+    "a core: times are good for comparisons within a factor of a few, and no better. Nothing else depends on them."
 )
 """What a reader of the committed records must know, and the records do not tell."""
+
+
+def write_page(records: Path = RECORDS, *, draw: bool = True) -> None:
+    """Write the page and, if asked for, draw the figures; say what was written."""
+    with Bars() as progress:
+        done = publish(
+            Records.load(records),
+            PAGE,
+            folder=FIGURES,
+            draw=draw,
+            docs=True,
+            suffixes=(".png", ".pdf"),
+            command=COMMAND,
+            remark=REMARK,
+            progress=progress,
+        )
+    print(done.page, *done.pictures, *([done.note] if done.note else []), sep="\n")
 
 
 def main() -> None:
@@ -36,19 +52,7 @@ def main() -> None:
     parser.add_argument("--records", type=Path, default=RECORDS)
     parser.add_argument("--no-figures", action="store_true", help="leave the figures as they are")
     args = parser.parse_args()
-    with Bars() as progress:
-        done = publish(
-            Records.load(args.records),
-            PAGE,
-            folder=FIGURES,
-            draw=not args.no_figures,
-            docs=True,
-            suffixes=(".png", ".pdf"),
-            command=COMMAND,
-            remark=REMARK,
-            progress=progress,
-        )
-    print(done.page, *done.pictures, sep="\n")
+    write_page(args.records, draw=not args.no_figures)
 
 
 if __name__ == "__main__":

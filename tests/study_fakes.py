@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from svmpress.errors import MissingExtraError
-from svmpress.study import Records
+from svmpress.study import METHODS, Records
 from svmpress.study.records import Cell, RunRecord, SetRecord
 from svmpress.study.task import Built, NotApplicable, Task
 
@@ -111,6 +111,8 @@ CURVES = {
     # what is lost at the smallest and at the largest size, in accuracy
     "lars-svm": (0.5, 0.2),
     "cvm": (0.3, 0.02),
+    "lars-svm-per-machine": (0.4, 0.1),
+    "cvm-per-machine": (0.1, 0.0),
     "auto": (0.02, 0.0),
     "auto-libsvm": (0.05, 0.0),
     "reduced-svm": (0.15, 0.01),
@@ -120,6 +122,10 @@ CURVES = {
     "k-means": (0.15, 0.02),
     "subsample-svc": (0.3, 0.05),
     "nystroem": (0.2, -0.01),
+    "fourier": (0.2, 0.01),
+    "mlp": (0.1, 0.005),
+    "boosting": (0.05, 0.01),
+    "boosting-bytes": (0.15, 0.02),
     "dlib": (0.1, 0.02),
     "dlib-pair": (0.05, 0.0),
 }
@@ -139,18 +145,23 @@ def made_up_records(seeds: int = 3) -> Records:
         records.append(SetRecord(name, 10 * vectors, vectors, d, classes, vectors, 10, 0.3, accuracy, 12.5))
         outputs = classes * (classes - 1) // 2
         full = (accuracy, 1.0, vectors, vectors * (d + outputs), vectors * d * 8, 12.5, vectors * d * 1e-7, 1, "0.1.0")
-        records.append(Cell(name, "full", 0, vectors, "done", *full))
+        used = vectors * (classes - 1)
+        records.append(Cell(name, "full", 0, vectors, "done", *full, machine_vectors=used))
         sizes = [round(vectors * r) for r in (0.01, 0.02, 0.05, 0.1, 0.2)]
         for method, (few, many) in CURVES.items():
-            for seed in range(1 if method in ("lars-svm", "cvm") else seeds):
+            for seed in range(seeds if METHODS[method].seeded else 1):
                 for i, m in enumerate(sizes):
                     key = (name, method, seed, m)
                     if method.startswith("dlib") and classes > 2:
                         records.append(Cell(*key, "skipped", version="0.1.0", notes="dlib reduces binary models only"))
+                    elif method.endswith("per-machine") and classes == 2:
+                        records.append(Cell(*key, "skipped", version="0.1.0", notes="one machine"))
                     elif method == "cvm" and name == "mnist" and i == 4:
                         records.append(Cell(*key, "unfinished", version="0.1.0", limit=60, notes="not within 60 s"))
                     else:
                         lost = few + (many - few) * i / 4 + 0.003 * rng.standard_normal()
-                        cost = (m, m * (d + outputs), m * d * 8, 0.1 * m, m * d * 1e-7 + 1e-4, 1, "0.1.0")
-                        records.append(Cell(*key, "done", accuracy - lost, 1 - abs(lost), *cost))
+                        k = m * (classes - 1) if method.endswith("per-machine") else m
+                        cost = (k, k * (d + outputs), k * d * 8, 0.1 * k, k * d * 1e-7 + 1e-4, 1, "0.1.0")
+                        cell = Cell(*key, "done", accuracy - lost, 1 - abs(lost), *cost, machine_vectors=k)
+                        records.append(cell)
     return Records.of(records)

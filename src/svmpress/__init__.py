@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # for those who check types and complete names
     from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
     from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressError, SvmpressWarning
     from svmpress.estimators import CompressedClassifier, CompressedOutlierDetector, CompressedRegressor
-    from svmpress.exports import QuantizedModel, export_c, export_page, export_web, quantize
+    from svmpress.exports import QuantizedModel, export_c, export_page, export_web, quantize, to_torch
     from svmpress.formats import from_estimator, load, save, to_estimator
     from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
     from svmpress.model import KernelExpansion, KernelModel, Scaling
@@ -31,7 +31,7 @@ _HOMES = {
     "decoders": ["Argmax", "Identity", "PairDAG", "PairVote", "Sign"],
     "errors": ["FormatError", "InputError", "MissingExtraError", "SvmpressError", "SvmpressWarning"],
     "estimators": ["CompressedClassifier", "CompressedOutlierDetector", "CompressedRegressor"],
-    "exports": ["QuantizedModel", "export_c", "export_page", "export_web", "quantize"],
+    "exports": ["QuantizedModel", "export_c", "export_page", "export_web", "quantize", "to_torch"],
     "formats": ["from_estimator", "load", "save", "to_estimator"],
     "kernels": ["RBF", "ChiSquared", "Laplacian", "Linear", "Polynomial", "Sigmoid"],
     "model": ["KernelExpansion", "KernelModel", "Scaling"],
@@ -86,6 +86,7 @@ __all__ = [
     "save",
     "search",
     "to_estimator",
+    "to_torch",
 ]
 
 

@@ -16,7 +16,7 @@ the targets of a regressor, whose tube is ``epsilon = s / 10`` unless given.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ from svmpress.data import narrow_indices
 from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel, Task
-from svmpress.numerics import Rows, arrays, check_labels, seed_of
+from svmpress.numerics import Rows, arrays, check_labels, column_names, seed_of
 
 Scale = Literal["auto", "standard", "minmax", "maxabs"]
 TRAINABLE = ("rbf", "linear", "poly", "sigmoid")
@@ -134,6 +134,7 @@ def train(
     Parameters
     ----------
     X : (n, d), dense or sparse
+        The model keeps the names of a table's columns.
     y : (n,)
         Labels or values; a one-class SVM needs none and ignores them.
     kernel : "rbf", "linear", "poly" or "sigmoid"
@@ -172,7 +173,7 @@ def train(
     (4, 1.0)
     """
     _check_positive(C=C, gamma=gamma)
-    seed = seed_of(random_state)
+    seed, names = seed_of(random_state), column_names(X)
     X, y, recipe, spread = _prepared(X, y, task, kernel, scale, degree, coef0, epsilon, nu)
     base = _typical_gamma(X, recipe.scaler)
     trials: tuple[Trial, ...] = ()
@@ -187,7 +188,7 @@ def train(
     estimator = recipe.build(C, gamma).fit(X, y)
     if progress is not None:
         progress("training on all rows", 1, 1)
-    return TrainResult(as_model(estimator), C, gamma, trials, estimator)
+    return TrainResult(replace(as_model(estimator), feature_names=names), C, gamma, trials, estimator)
 
 
 def unfitted(

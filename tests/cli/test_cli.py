@@ -383,7 +383,10 @@ BAD = {
     "text in LibSVM": ("export text.svmpress -o out.model", "labels"),
     "C code": ("export big.model -o out.c", "C code is a folder of files: svmpress export MODEL -o FOLDER --target c"),
     "opset": ("export big.model -o out.onnx --opset 18", "a number from 13 to 17, not 18"),
-    "opset in a browser": ("export big.model -o out.js --opset 13", "--opset and --float64 are for ONNX files"),
+    "opset in a browser": (
+        "export big.model -o out.js --opset 13",
+        "--opset, --float64 and --no-probabilities are for",
+    ),
     "flash of a file": ("export big.model -o out.model --max-flash 14k", "--max-flash is for C code: say --target c"),
     "opset of another format": ("export big.model -o out.svmpress --opset 13", "has no option 'opset'"),
     "ONNX as model": ("inspect model.onnx", "does not read them: keep the model as a .svmpress file"),

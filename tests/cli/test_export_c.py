@@ -21,6 +21,7 @@ def here(tmp_path_factory):
     dump_svmlight_file(X[:600], y[:600], str(folder / "train.svm"), zero_based=False)
     dump_svmlight_file(X[600:900], y[600:900], str(folder / "test.svm"), zero_based=False)
     model = svmpress.from_estimator(SVC(gamma=0.001, C=10).fit(X[:600], y[:600]))
+    np.savez(folder / "rows.npz", X_train=X[:300], y_train=y[:300], X_test=X[300:600], y_test=y[300:600])
     svmpress.save(model, folder / "big.svmpress")
     svmpress.save(svmpress.compress(model, X[:600], y[:600], vectors=20).model, folder / "small.svmpress")
     return folder
@@ -75,6 +76,9 @@ def test_measured_on_a_device(here, tmp_path, monkeypatch, capsys):
         ("--max-flash 20", "max_flash=20 is too small"),
         ("--image 8by8", "is not a height and a width"),
         ("--image 8x9 --pool 3", "no whole number of 3 x 3"),
+        ("--span 0 16", "--span is for a page"),
+        ("--split test", "there is no data to read"),
+        ("--data rows.npz --split none", "has no part 'none'"),
         ("--prefix 9lives", "the prefix must be"),
         ("--measure pdp11", "unknown device"),
         ("--data none.svm", "cannot read none.svm"),
@@ -111,3 +115,24 @@ def test_the_emulator_answers_as_the_report_says(here, tmp_path, monkeypatch, ca
     _, out, _ = export(capsys, *argv)
     q = svmpress.quantize(svmpress.load("small.svmpress"))
     assert json.loads(out)["accuracy"] == float(np.mean(q.predict(X[600:900]) == y[600:900]))
+
+
+def test_the_part_of_a_file_that_is_read(here, tmp_path, monkeypatch, capsys):
+    """A part that is named is that of --data; --test keeps its own, or gets the one that is named if it is alone."""
+    monkeypatch.chdir(here)
+    X, y = load_digits(return_X_y=True)
+
+    def accuracy(*more):
+        argv = ["small.svmpress", "-o", str(tmp_path / "c"), "--target", "c", "--test", "rows.npz", "--json"]
+        code, out, _ = export(capsys, *argv, *more)
+        assert code == 0
+        return json.loads(out)["accuracy"]
+
+    def expected(q, part):
+        return float(np.mean(q.predict(X[part]) == y[part]))
+
+    train, test, small = slice(0, 300), slice(300, 600), svmpress.load("small.svmpress")
+    assert accuracy() == expected(svmpress.quantize(small), test)
+    assert accuracy("--split", "train") == expected(svmpress.quantize(small), train)
+    on_test = svmpress.quantize(small, X[test], y[test], input="float")
+    assert accuracy("--data", "rows.npz", "--split", "test") == expected(on_test, test)

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+import svmpress
 from svmpress.cli import main
 from svmpress.decoders import Sign
 from svmpress.exports import web_module
@@ -62,6 +63,12 @@ BAD = {
     "a format": (["m.svmpress", "--target", "web", "-o", "m.js", "--format", "native"], "--format is for model files"),
     "the input": (["m.js", "--target", "web", "-o", "m.js"], "is an input of this command"),
     "a suffix of no file": (["m.svmpress", "--target", "file", "-o", "out.js"], "names no format"),
+    "data for floats": (["m.svmpress", "-o", "m.js", "--data", "x.svm"], "--data is for whole numbers"),
+    "flash": (["m.svmpress", "-o", "m.js", "--weights", "int8", "--max-flash", "2k"], "--max-flash is for C code"),
+    "a page of whole numbers": (["m.svmpress", "-o", "m.html", "--weights", "int4"], "holds floats"),
+    "a span": (["m.svmpress", "-o", "m.js", "--weights", "int4", "--span", "0", "1"], "--span is for a page"),
+    "reading nothing": (["m.svmpress", "-o", "m.js", "--split", "test"], "there is no data to read"),
+    "weights of a file": (["m.svmpress", "-o", "m.model", "--weights", "int8"], "--weights is for programs"),
     "labels": (["mixed.svmpress", "-o", "out.js"], "cannot write out.js as JavaScript: its class labels are of mixed"),
 }
 
@@ -78,3 +85,20 @@ def test_bad_input(what, model, tmp_path, capsys):
     assert sentence in err
     assert err.count("\n") == 1
     assert before == {p: p.read_bytes() for p in tmp_path.iterdir()}
+
+
+def test_whole_numbers(model, tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (model.predict(X) > 0).astype(int)
+    np.savez("rows.npz", X_train=X[:40], y_train=y[:40], X_test=X[40:], y_test=y[40:])
+    more = ["--weights", "int4", "--coef", "int8", "--data", "rows.npz", "--test", "rows.npz", "--json"]
+    code, out, err = run(capsys, "m.svmpress", "-o", "model.js", *more)
+    facts = json.loads(out)
+    q = svmpress.quantize(model, X[:40], y[:40], weights="int4", coef="int8", input="float")
+    assert (code, err, facts["weights"], facts["number_bytes"]) == (0, "", "int4", q.number_bytes)
+    assert (tmp_path / "model.js").read_text() == web_module(q)
+    assert facts["accuracy"] == float(np.mean(q.predict(X[40:]) == y[40:]))
+    code, out, err = run(capsys, "m.svmpress", "-o", "plain.js", "--weights", "int8")
+    assert code == 0
+    assert "3 of int8, 1 outputs" in out
+    assert "without --data numbers are only rounded" in err

@@ -202,6 +202,20 @@ def test_probabilities_are_those_of_svm_predict(folder, capsys):
     np.testing.assert_allclose(b, a, atol=1e-5)  # it prints six digits
 
 
+def test_probabilities_of_inliers(folder, capsys):
+    model, rows = folder / "one.model", folder / "rows.svm"
+    theirs = svmutil.svm_train([1.0] * 140 + [-1.0] * 10, X, "-q -s 2 -n 0.2 -g 0.3 -b 1")
+    svmutil.svm_save_model(str(model), theirs)
+    dump_svmlight_file(X, np.ones(150), str(rows), zero_based=False)
+    labels, _, both = svmutil.svm_predict([1.0] * 150, X, svmutil.svm_load_model(str(model)), "-q -b 1")
+    assert run(capsys, "predict", model, rows, "--proba", "-o", folder / "o.txt")[0] == 0
+    head, *lines = (folder / "o.txt").read_text().splitlines()
+    assert head == "label normal outlier"  # as svm-predict -b 1 writes it
+    np.testing.assert_array_equal(np.array([line.split() for line in lines], float), np.column_stack([labels, both]))
+    assert run(capsys, "predict", model, rows, "--proba", "-o", folder / "o.csv")[0] == 0
+    assert (folder / "o.csv").read_text().startswith("prediction,probability_1,probability_-1\n")
+
+
 BAD = {
     "no such column": (["days/0.csv", "--columns", "sl,sw,pl,width"], "has no column 'width'; its columns are sample,"),
     "no such id": (["days/0.parquet", "--id", "key"], "has no column 'key'"),

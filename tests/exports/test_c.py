@@ -16,7 +16,7 @@ from c_models import COMPILERS, MODELS, SANITISED, binary, classifier, compile_a
 from svmpress.errors import InputError
 from svmpress.exports import obstacles
 from svmpress.exports.c.layout import renamed
-from svmpress.kernels import RBF, ChiSquared, Laplacian, Sigmoid
+from svmpress.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial, Sigmoid
 from svmpress.model import KernelExpansion
 
 needs = {
@@ -68,6 +68,20 @@ def test_bytes_and_images(choices, tmp_path):
     done = svmpress.export_c(digits(), tmp_path / "c", X[:300], input="uint8", **choices)
     check(done.folder, "gcc", *SANITISED)
     assert "typedef uint8_t svm_input" in (tmp_path / "c" / "svm.h").read_text()
+
+
+@needs["gcc"]
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(0.5, 2.0, 3), Polynomial(0.5, -2.0, 3)])
+def test_projections_far_beyond_all_that_were_seen(kernel, tmp_path, rng):
+    """Products of 32 bits are cut before they overflow, as the emulator cuts them in 64."""
+    f = KernelExpansion(kernel, rng.uniform(0.5, 1, size=(9, 16)), rng.uniform(0, 0.1, size=(9, 1)), np.zeros(1))
+    seen = rng.uniform(0, 1, size=(200, 16)) * np.eye(16)[rng.integers(0, 16, 200)]
+    q = svmpress.quantize(svmpress.KernelModel(f, svmpress.Identity(), "regression"), seen)
+    least, most = q.stage.ends
+    assert (least * q.stage.factor + q.stage.add) >> q.stage.shift <= -32767
+    assert (most * q.stage.factor + q.stage.add) >> q.stage.shift >= 32767
+    svmpress.export_c(q, tmp_path / "c", np.vstack([np.ones((4, 16)), -np.ones((4, 16))]))
+    check(tmp_path / "c", "gcc", *SANITISED)
 
 
 @needs["gcc"]

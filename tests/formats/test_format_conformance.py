@@ -109,7 +109,7 @@ def models(draw):
             "regression": {"probA": 1},
             "outlier": {"prob_density_marks": 10},
         }[task]
-        probability = {name: table(draw, (size,)) for name, size in probability.items()}
+        probability = {name: np.sort(table(draw, (size,))) for name, size in probability.items()}
     provenance = draw(st.dictionaries(st.text(max_size=5), st.text(max_size=5) | st.integers() | finite, max_size=2))
     return KernelModel(expansion, decode, task, draw(scalings(d)), probability, provenance)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,9 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs, make_regression
 from sklearn.svm import SVC
 
+from svmpress.compression import compress
 from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign, pair_mask
-from svmpress.errors import FormatError
+from svmpress.errors import FormatError, InputError
 from svmpress.formats import from_estimator, load, obstacles, save, save_cost
 from svmpress.formats.ranges import beside, range_lines, read_range
 from svmpress.kernels import RBF, Laplacian, Linear, Polynomial
@@ -191,6 +193,44 @@ def test_probabilities_are_kept(tmp_path, svm_type, oracle):
     else:
         np.testing.assert_array_equal(before[0], after[0])
     np.testing.assert_array_equal(before[1], after[1])
+
+
+def test_probabilities_of_inliers_are_libsvms(tmp_path):
+    """They are there from LibSVM 3.31 on; the answer is that of the sign, whatever the probability."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    problem = np.vstack([X, 3 * X[:40]])
+    y = np.repeat([1.0, -1.0], [200, 40])
+    theirs = svmutil.svm_train(y, problem, "-q -s 2 -n 0.2 -g 0.3 -b 1")
+    path, again = tmp_path / "a.model", tmp_path / "again.model"
+    svmutil.svm_save_model(str(path), theirs)
+    theirs = svmutil.svm_load_model(str(path))  # with the digits of the file
+    ours = load(path)
+    assert ours.has_probability
+    save(ours, again)
+    for model, name in ((ours, path), (load(again), again)):
+        labels, _, both = svmutil.svm_predict(y, problem, svmutil.svm_load_model(str(name)), "-q -b 1")
+        np.testing.assert_array_equal(model.predict_proba(problem)[:, ::-1], np.array(both))
+        np.testing.assert_array_equal(model.predict(problem), labels)
+    assert len(np.unique(ours.predict_proba(problem)[:, 1])) > 8
+    small = compress(ours, problem, ratio=0.5)
+    assert small.model.has_probability
+    assert small.probabilities.difference < 0.1
+
+
+def test_marks_of_a_density_are_in_ascending_order(tmp_path):
+    X, _ = data("outlier")
+    path = train(tmp_path, X, np.ones(len(X)), "-s 2 -g 0.3 -n 0.2 -b 1", "library")
+    lines = path.read_text().splitlines()
+    k = next(k for k, line in enumerate(lines) if line.startswith("prob_density_marks"))
+    lines[k] = " ".join(["prob_density_marks", *reversed(lines[k].split()[1:])])
+    (tmp_path / "b.model").write_text("\n".join(lines) + "\n")
+    with pytest.raises(FormatError, match="prob_density_marks are not in ascending order"):
+        load(tmp_path / "b.model")
+    model = load(path)
+    wrong = replace(model, probability={"prob_density_marks": -model.probability["prob_density_marks"]})
+    assert "ascending" in obstacles(wrong, "libsvm")[0]
+    with pytest.raises(InputError, match="must be in ascending order"):
+        wrong.predict_proba(X)
 
 
 def test_every_number_survives_though_libsvm_writes_fewer_digits(tmp_path):

@@ -29,7 +29,7 @@ import svmpress
 from svmpress.decoders import Argmax, Identity, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError, MissingExtraError, SvmpressWarning
 from svmpress.formats import FORMATS, format_of, from_estimator, load, obstacles, save
-from svmpress.formats.onnx_decoders import platt
+from svmpress.formats.onnx_probabilities import has_probabilities
 from svmpress.kernels import KERNELS, RBF, ChiSquared, Linear, Polynomial, Sigmoid, kernel_by_name
 from svmpress.model import KernelExpansion, KernelModel, Scaling
 from test_format_conformance import models
@@ -110,6 +110,8 @@ def agree(model: KernelModel, found: dict[str, np.ndarray], rows: np.ndarray, dt
     assert clear.mean() >= least
     np.testing.assert_array_equal(found["label"][clear], model.predict(rows)[clear])
     np.testing.assert_allclose(found["scores"][clear], scores[clear], **tolerance)
+    if "probabilities" in found:
+        are_close(found["probabilities"], model.predict_proba(rows), dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -373,15 +375,96 @@ def test_probabilities_stay_off_zero_and_one(tmp_path, dtype):
     assert 0 < found.min() < found.max() < 1
 
 
+def calibrated(K: int, kind: str = "pairs", decoder=PairVote, seed: int = 0, sharpness: float = 3.0) -> KernelModel:
+    """Return a model of K classes with random parameters of a kind of probabilities."""
+    classes, rng = np.arange(K) + 3, np.random.default_rng(seed)
+    model = random_model(RBF(0.3), decoder(classes), seed=seed) if decoder is not Argmax else None
+    if model is None:
+        f = random_model(RBF(0.3), Argmax(classes), seed=seed).expansion
+        model = KernelModel(f, Argmax(classes))
+    M, n = K * (K - 1) // 2, 1 if K == 2 else K
+    given = {
+        "pairs": {"probA": -sharpness * rng.uniform(0.2, 1, M), "probB": rng.normal(size=M)},
+        "sigmoid": {"sigmoid_slope": -rng.uniform(0.2, 1, n), "sigmoid_offset": rng.normal(size=n)},
+        "temperature": {"inverse_temperature": np.array([0.7])},
+    }
+    return replace(model, probability=given[kind])
+
+
+def are_close(found: np.ndarray, expected: np.ndarray, dtype: str) -> None:
+    np.testing.assert_allclose(found, expected, atol=2e-5 if dtype == "float32" else 1e-9)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_probabilities_of_many_classes_are_those_of_libsvm(tmp_path, dtype):
+    X, y = load_digits(return_X_y=True)
+    X = X / 16 + np.random.default_rng(0).normal(size=X.shape) / 2  # so noisy that many rows are unsure
+    trained = train(tmp_path, X[:700], y[:700], "-s 0 -b 1 -c 3 -g 0.03", "library")
+    _, expected = values(trained, X, "svm_predict_probability")
+    found = answers(session(written(tmp_path, load(trained), dtype=dtype)), X, dtype)["probabilities"]
+    are_close(found, expected, dtype)
+    assert np.median(found.max(axis=1)) < 0.9
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("decoder", [PairVote, PairDAG, Argmax])
+@pytest.mark.parametrize("K", [3, 7, 26])
+def test_coupling_is_the_librarys(K, decoder, dtype, tmp_path):
+    for sharpness in (0.3, 3, 40):
+        model = calibrated(K, decoder=decoder, sharpness=sharpness)
+        rows = rows_for(model)
+        found = answers(session(written(tmp_path, model, dtype=dtype)), rows, dtype)["probabilities"]
+        are_close(found, model.predict_proba(rows), dtype)
+
+
+@pytest.mark.parametrize("opset", [13, 17])
+def test_coupling_in_the_reference_evaluator(opset, tmp_path):
+    model = calibrated(4)
+    rows = rows_for(model, n=60)
+    path = written(tmp_path, model, opset=opset)
+    named = [o.name for o in onnx.load(path).graph.output]
+    found = dict(zip(named, ReferenceEvaluator(str(path)).run(None, {"rows": rows.astype("float32")}), strict=True))
+    are_close(found["probabilities"], model.predict_proba(rows), "float32")
+
+
+def test_no_rows_have_no_probabilities(tmp_path):
+    found = answers(session(written(tmp_path, calibrated(5))), np.zeros((0, 7)))["probabilities"]
+    assert found.shape == (0, 5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["sigmoid", "temperature"])
+@pytest.mark.parametrize(("K", "decoder"), [(2, Sign), (2, PairVote), (5, PairVote), (5, PairDAG), (5, Argmax)])
+def test_probabilities_by_scores_of_classes(K, decoder, kind, dtype, tmp_path):
+    model = calibrated(K, kind, decoder)
+    rows = rows_for(model)
+    found = answers(session(written(tmp_path, model, dtype=dtype)), rows, dtype)["probabilities"]
+    are_close(found, model.predict_proba(rows), dtype)
+
+
+def test_only_coupling_needs_a_loop_and_it_can_be_left_out(tmp_path):
+    def operators(model, **options):
+        return {node.op_type for node in onnx.load(written(tmp_path, model, **options)).graph.node}
+
+    assert "Loop" in operators(calibrated(3))
+    assert operators(calibrated(3), probabilities=False) <= PLAIN
+    for model in (calibrated(2), calibrated(3, "sigmoid"), calibrated(3, "temperature")):
+        assert operators(model) <= PLAIN | {"Concat", "Softmax", "Where"}
+
+
 def test_probabilities_that_no_graph_gives_are_left_out_with_a_warning(tmp_path):
-    three = replace(random_model(RBF(0.3), PairVote(FIVE)), probability={"probA": np.ones(10), "probB": np.ones(10)})
+    points = {"isotonic_x": np.arange(10.0), "isotonic_y": np.linspace(0, 1, 10), "isotonic_points": np.full(5, 2.0)}
+    curves = replace(random_model(RBF(0.3), PairVote(FIVE)), probability=points)
     marks = replace(
         random_model(RBF(0.3), DECODERS["outlier"], "outlier"), probability={"prob_density_marks": np.ones(10)}
     )
-    for model, words in ((three, "more than two classes"), (marks, "density")):
+    few = replace(random_model(RBF(0.3), PairVote(FIVE)), probability={"probA": np.ones(3), "probB": np.ones(3)})
+    many = calibrated(201, sharpness=1)
+    for model, words in ((curves, "isotonic"), (marks, "density"), (few, "probA .* 10 finite"), (many, "200 classes")):
         with pytest.warns(SvmpressWarning, match=f"no output 'probabilities': .*{words}"):
             path = written(tmp_path, model)
-        assert "probabilities" not in answers(session(path), rows_for(model))
+        assert "probabilities" not in answers(session(path), rows_for(model, n=3))
 
 
 @pytest.mark.filterwarnings("error")
@@ -442,7 +525,7 @@ def test_any_model_is_written_and_runs_or_says_what_is_in_the_way(model):
             if model.classes_ is not None:
                 assert set(found["label"].tolist()) <= set(model.classes_.tolist())
             assert found["decision_values"].shape == (2, model.n_outputs)
-            assert ("probabilities" in found) == (platt(model) is not None)
+            assert ("probabilities" in found) == has_probabilities(model)
 
 
 def refused(model: KernelModel, folder: Path, words: str, **options) -> None:

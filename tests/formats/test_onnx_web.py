@@ -22,7 +22,19 @@ from browsers import CHROMIUM, NODE, needs_chromium
 from svmpress.formats import from_estimator, save
 from svmpress.kernels import KERNELS, RBF, kernel_by_name
 from svmpress.model import KernelModel
-from test_onnx import DECODERS, DTYPES, FIVE, TASKS, PairVote, agree, many_rows, random_model, real_models, rows_for
+from test_onnx import (
+    DECODERS,
+    DTYPES,
+    FIVE,
+    TASKS,
+    PairVote,
+    agree,
+    calibrated,
+    many_rows,
+    random_model,
+    real_models,
+    rows_for,
+)
 
 ROOT = Path(__file__).parents[2]
 MODULES = ROOT / ".cache" / "npm" / "node_modules"
@@ -54,7 +66,7 @@ def compare(folder: Path, cases, dtype: str) -> None:
 def shaped(outputs: dict[str, list[Any]], model: KernelModel, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs of JavaScript, which are flat, as arrays."""
     found = {name: np.array(values) for name, values in outputs.items()}
-    for name in ("scores", "decision_values"):
+    for name in {"scores", "decision_values", "probabilities"} & set(found):
         found[name] = found[name].reshape(len(rows), -1)
     if model.decision_function(rows[:1]).ndim == 1:
         found["scores"] = found["scores"][:, 0]
@@ -64,7 +76,8 @@ def shaped(outputs: dict[str, list[Any]], model: KernelModel, rows: np.ndarray) 
 def every_kind() -> list[KernelModel]:
     kernels = [kernel_by_name(name, gamma=0.3, coef0=0.5, degree=3) for name in KERNELS]
     many = [random_model(kernel, PairVote(FIVE), scaled=True) for kernel in kernels]
-    return many + [random_model(RBF(0.3), d, TASKS.get(name, "classification")) for name, d in DECODERS.items()]
+    many += [random_model(RBF(0.3), d, TASKS.get(name, "classification")) for name, d in DECODERS.items()]
+    return [*many, calibrated(2), calibrated(5), calibrated(5, "sigmoid"), calibrated(5, "temperature")]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -105,3 +105,40 @@ def test_headers_of_arrays(tmp_path, header):
                 archive.write(tmp_path / "X.npy", "X.npy")
         with pytest.raises(FormatError, match=name):
             data.read(tmp_path / name, labels=None if key == "y" else False)
+
+
+LINES = "tr\nain" + "x" * 2000
+ROWS = np.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("members", "options"),
+    [
+        ({f"X_{LINES}": b"no array"}, {}),
+        ({f"X_{LINES}": np.where(ROWS == 4, np.nan, ROWS)}, {}),
+        ({f"X_{LINES}": np.zeros(3)}, {}),
+        ({f"X_{LINES}": ROWS.astype(str)}, {}),
+        ({f"X_{LINES}": ROWS, "X_b": ROWS}, {}),
+        ({f"X_{LINES}": ROWS, "X_b": ROWS}, {"split": "c"}),
+        ({f"X_{LINES}": ROWS}, {"labels": True}),
+        ({f"X_{LINES}": ROWS, f"y_{LINES}": np.zeros(3)}, {}),
+        ({f"X_{LINES}": ROWS, f"y_{LINES}": np.array([0.0, np.nan])}, {}),
+        ({f"X_{LINES}": ROWS, f"y_{LINES}": ROWS}, {}),
+        ({LINES: ROWS}, {}),
+    ],
+    ids=range(11),
+)
+def test_names_in_an_archive_are_cut_and_in_one_line(tmp_path, members, options):
+    """A line break in the name of an NPZ member stood in the message, which is one sentence."""
+    with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
+        for name, content in members.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                if isinstance(content, bytes):
+                    member.write(content)
+                else:
+                    np.lib.format.write_array(member, content)
+    with pytest.raises(FormatError) as caught:
+        data.read(tmp_path / "rows.npz", **({"labels": None} | options))
+    message = str(caught.value).replace(str(tmp_path), "")
+    assert "\n" not in message
+    assert len(message) < 700

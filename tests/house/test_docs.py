@@ -97,8 +97,8 @@ def run_console(text: str, capture: Any) -> None:
 def _without_numbers(line: str) -> str:
     """Return a pattern that takes any numbers, units of time and blanks in the places of those of the line."""
     parts = [r"[-+\d.,e]*\d" if part[0].isdigit() else re.escape(part) for part in re.findall(r"\d[\d.,]*|\D+", line)]
-    pattern = re.sub(r"(\\ )+", r"\\s+", "".join(parts))
-    return "^" + pattern.replace("µs", "[nµm]?s") + "$"
+    any_unit = re.sub(r"\b[nµm]?s\b", "[nµm]?s", "".join(parts))
+    return "^" + re.sub(r"(\\ )+", r"\\s+", any_unit) + "$"
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ RANKS = [
     {"data", "formats", "objectives", "select"},
     {"distributed", "exports", "methods", "training", "wrapping"},
     {"compression", "plots"},
-    {"estimators", "study", "tuning"},
+    {"estimators", "spark", "study", "tuning"},
     {"cli"},
 ]
 

@@ -9,6 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "svmpress"
 FILES = sorted(SOURCE.rglob("*.py"))
+OF_C = sorted([*SOURCE.rglob("*.c"), *SOURCE.rglob("*.h")])
 LINES_OF_MODULE, LINES_OF_FUNCTION = 400, 60
 
 
@@ -29,5 +30,11 @@ def test_modules_and_functions_are_short(path):
     assert not long
 
 
+@pytest.mark.parametrize("path", OF_C, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_files_of_c_are_short(path):
+    assert path.read_text(encoding="utf-8").count("\n") <= LINES_OF_MODULE
+
+
 def test_there_is_something_to_measure():
     assert len(FILES) > 50
+    assert len(OF_C) > 10

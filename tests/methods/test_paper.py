@@ -15,7 +15,8 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 import svmpress
 from problems import problem_of
 from svmpress.compression import Status
-from svmpress.decoders import PairDAG
+from svmpress.decoders import PairDAG, Sign
+from svmpress.errors import InputError
 from svmpress.formats import save_cost
 from svmpress.kernels import RBF
 from svmpress.methods import LarsSVM, Paper, share
@@ -184,6 +185,73 @@ def test_one_vs_rest(blobs):
     assert result.model.expansion.coef_mask is None
     assert set(result.path) == {"machine 0", "machine 1", "machine 2"}
     assert np.mean(result.model.predict(X_test) == y_test) > rest.score(X_test, y_test) - 0.03
+
+
+# ---------------------------------------------------------------------------------------------------------
+# A share of each machine
+# ---------------------------------------------------------------------------------------------------------
+
+
+def one_machine(source, p):
+    """Return machine p of a one-vs-one model as a binary model of its own: its support vectors, and nothing else."""
+    e = source.expansion
+    rows = np.flatnonzero(e.coef[:, p])
+    alone = replace(
+        e, vectors=e.vectors[rows], coef=e.coef[rows, p : p + 1], intercept=e.intercept[[p]], coef_mask=None
+    )
+    return svmpress.KernelModel(alone, Sign(np.array([0, 1])))
+
+
+@pytest.mark.parametrize("way", [LarsSVM(), Paper(max_iter=8)], ids=["lars", "paper"])
+def test_a_share_of_each_machine_is_each_machine_compressed_by_itself(way, three, blobs):
+    """The oracle takes the model apart, compresses each part as a binary SVM, and adds the answers up by hand."""
+    source = svmpress.from_estimator(three)
+    result = svmpress.compress(source, method=replace(way, share="per-machine"), ratio=0.2)
+    ratio = round(0.2 * source.n_vectors) / source.n_vectors
+    kept, values = 0, []
+    for p in range(3):
+        binary = one_machine(source, p)
+        k = max(1, round(ratio * binary.n_vectors))
+        small = svmpress.compress(binary, method=way, vectors=k).model
+        kept += small.n_vectors
+        values.append(small.decision_values(blobs[2])[:, 0])
+    assert np.count_nonzero(result.model.expansion.coef) == result.model.n_vectors == kept > 0.2 * source.n_vectors
+    np.testing.assert_allclose(result.model.decision_values(blobs[2]), np.transpose(values), rtol=1e-10, atol=1e-12)
+
+
+def test_a_share_of_each_machine_of_ten_classes_costs_what_the_pairs_hold(digits):
+    svc, X, y = digits
+    support = (svmpress.from_estimator(svc).expansion.coef != 0).sum(axis=0)
+    result = svmpress.compress(svc, method=Paper(max_iter=40, share="per-machine"), ratio=0.1)
+    each = (result.model.expansion.coef != 0).sum(axis=0)
+    assert np.abs(each - 0.1 * support).max() <= 1  # with none left out
+    assert each.min() >= 1
+    together = svmpress.compress(svc, method=Paper(max_iter=40), ratio=0.1)
+    assert result.model.n_vectors == each.sum() > 2 * together.model.n_vectors
+    accuracy = [np.mean(r.model.predict(X) == y) for r in (result, together)]
+    assert accuracy[0] > accuracy[1] + 0.02
+    assert save_cost(result.model, "libsvm") == result.model.n_vectors
+
+
+def test_with_one_machine_both_readings_are_the_same(binary):
+    both = [
+        svmpress.compress(binary, method=name, ratio=0.1).model.expansion for name in ("paper", "paper-per-machine")
+    ]
+    np.testing.assert_array_equal(both[0].vectors, both[1].vectors)
+    np.testing.assert_array_equal(both[0].coef, both[1].coef)
+
+
+def test_a_share_of_each_machine_is_no_size_of_the_whole(three, blobs):
+    with pytest.raises(InputError, match="unknown share 'each'; choose one of together, per-machine"):
+        Paper(share="each")
+    for budget in ({"vectors": 9}, {"max_bytes": 10_000}, {"max_drop": 0.1}):
+        with pytest.raises(InputError, match="give a ratio as the budget"):
+            svmpress.compress(three, method="paper-per-machine", **budget)
+    with pytest.raises(InputError, match="give a ratio as the budget"):
+        svmpress.compress_path(three, sizes=[4, 9], method="paper-per-machine")
+    with pytest.raises(InputError, match="give a ratio as the budget"):
+        svmpress.search(*blobs[:2], max_vectors=9, method=Paper(share="per-machine"))
+    svmpress.compress(three, method="paper-per-machine")  # a tenth
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ class Soak:
         with context.Pool(2) as pool:
             work = [(pickle.dumps(m), X) for m in self.models for X in self.rows]
             expected = [each for of_model in self.expected for each in of_model]
-            for got, wanted in zip(pool.map_async(in_process, work).get(timeout=300), expected, strict=True):
+            for got, wanted in zip(pool.map_async(in_process, work).get(timeout=60), expected, strict=True):
                 if not agree(got, wanted):
                     self.wrong.append(f"{method}ed process")
 

@@ -55,12 +55,18 @@ def sparse_three() -> Task:
     return task_of(sparse.csr_array(X), y, sparse.csr_array(X_test), y_test)
 
 
+LEARNERS = {"fourier", "mlp", "boosting", "boosting-bytes"}
+"""In test_study_learners.py."""
+PER_MACHINE = {"lars-svm-per-machine", "cvm-per-machine"}
 # the same methods with less work, where they would take seconds
 QUICK: dict[str, StudyMethod] = {
-    **{name: method for name, method in METHODS.items() if not name.startswith("dlib")},
+    **{name: method for name, method in METHODS.items() if not name.startswith("dlib") and name not in LEARNERS},
     "auto": Compressed("auto", "svmpress", Auto(work=2e8)),
     "auto-libsvm": Compressed("auto-libsvm", "svmpress", Auto(work=2e8), layout="libsvm"),
     "cvm": Compressed("cvm", "CVM", Paper(max_iter=5), seeded=False),
+    "cvm-per-machine": Compressed(
+        "cvm-per-machine", "CVM, per machine", Paper(max_iter=5, share="per-machine"), share="per-machine", seeded=False
+    ),
 }
 
 
@@ -77,7 +83,7 @@ CASES = [
     for name in QUICK
     for kind in ("binary", "three", "sparse_three")
     if kind == "three" or not name.startswith("auto")  # tests of its own, and seconds here
-    if (name, kind) != ("reduced-svm-shared", "binary")  # not applicable, see below
+    if kind != "binary" or name not in {"reduced-svm-shared", *PER_MACHINE}  # not applicable, see below
 ]
 
 
@@ -89,7 +95,8 @@ def test_a_method_keeps_its_word(name, kind, request):
     assert [b.size for b in found] == list(sizes)
     d = row_width(task.X_test)
     for b in found:
-        assert 1 <= b.vectors <= b.size
+        assert 1 <= b.vectors <= (b.machine_vectors if name in PER_MACHINE else b.size)
+        assert b.machine_vectors is None or b.machine_vectors == b.multiply_adds - round(b.vectors * d)
         assert b.vectors * d <= b.multiply_adds
         assert b.file_bytes >= 8 * b.vectors
         assert b.seconds >= 0
@@ -104,7 +111,7 @@ def test_methods_know_something(three):
     scores = {name: accuracy(b, three) for name, b in found.items()}
     constant = max(np.mean(three.y_test == c) for c in np.unique(three.y))
     assert constant < 0.4
-    assert all(score > 0.8 for name, score in scores.items() if name != "lars-svm"), scores
+    assert all(score > 0.8 for name, score in scores.items() if not name.startswith("lars-svm")), scores
     assert scores["cvm"] >= scores["lars-svm"]
 
 
@@ -120,7 +127,7 @@ def test_methods_are_named_as_the_records_name_them():
     assert {"full", "lars-svm", "cvm", "auto", "auto-libsvm", "reduced-svm", "reduced-set", "random", "k-means"} < set(
         METHODS
     )
-    assert {"subsample-svc", "nystroem", "dlib", "dlib-pair"} < set(METHODS)
+    assert {"subsample-svc", "nystroem", "dlib", "dlib-pair"} | LEARNERS | PER_MACHINE < set(METHODS)
     assert len({method.label for method in METHODS.values()}) == len(METHODS)
 
 
@@ -150,7 +157,13 @@ def test_a_path_gives_what_a_single_size_gives(name, three):
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("auto-libsvm", "layouts are the same"), ("reduced-svm-shared", "nothing to share")]
+    ("name", "reason"),
+    [
+        ("auto-libsvm", "layouts are the same"),
+        ("reduced-svm-shared", "nothing to share"),
+        ("cvm-per-machine", "share of all together; see cvm"),
+        ("lars-svm-per-machine", "share of all together; see lars-svm"),
+    ],
 )
 def test_one_machine_has_one_layout(name, reason, binary):
     with pytest.raises(NotApplicable, match=reason):
@@ -170,6 +183,22 @@ def test_lars_is_that_of_the_paper(kind, request):
     for small in answers(LarsPath(), task, (2, 5, 14)):
         whole = svmpress.compress(task.teacher, vectors=small.size, method=LarsSVM()).model
         np.testing.assert_array_equal(small.predict(task.X_test), whole.predict(task.X_test))
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [("lars-svm", LarsSVM("labels", share="per-machine")), ("cvm", Paper(share="per-machine", max_iter=5))],
+)
+@pytest.mark.parametrize("kind", ["three", "sparse_three"])
+def test_a_share_of_each_machine_is_that_of_the_paper(name, way, kind, request):
+    task = request.getfixturevalue(kind)
+    n = task.teacher.n_vectors
+    for small in answers(QUICK[f"{name}-per-machine"], task, (4, 14)):
+        whole = svmpress.compress(task.teacher, ratio=small.size / n, method=way).model
+        np.testing.assert_array_equal(small.predict(task.X_test), whole.predict(task.X_test))
+        support = (task.teacher.expansion.coef != 0).sum(axis=0)
+        assert small.machine_vectors == sum(max(1, round(k * small.size / n)) for k in support.tolist())
+        assert small.vectors == small.machine_vectors or name == "lars-svm"
 
 
 def test_reduced_svm_is_a_squared_hinge_svm_for_each_pair(three):

@@ -30,6 +30,8 @@ from svmpress.study.records import Cell, Journal, RunRecord, SetRecord, merged, 
 from svmpress.study.runner import cores, run
 from svmpress.study.worker import Source, prediction_seconds, revision
 
+ROOT = Path(__file__).parents[2]
+
 # ---------------------------------------------------------------------------------------------------------
 # Plans
 # ---------------------------------------------------------------------------------------------------------
@@ -435,10 +437,49 @@ def test_a_revision_is_that_of_the_package_only(tmp_path, monkeypatch):
     git("add", ".")
     git("commit", "-m", "of the package")
     assert revision(package) == git("rev-parse", "--short", "HEAD").strip()
+    before = revision(package)
+    git("commit", "--allow-empty", "-m", "of something else")
+    assert revision(package) == before
     (package / "__init__.py").write_text("1")
     assert revision(package).endswith("-dirty")
     monkeypatch.setenv("PATH", "")
     assert revision(package) is None
+
+
+def test_what_other_code_made_is_renewed_when_asked(data, tmp_path):
+    out, log = tmp_path / "out", tmp_path / "log"
+    go(PLAN, Fake(), data, out)
+    path = out / "study.jsonl"
+    here = f'"code":"{revision()}"'
+    lines = path.read_text().splitlines(keepends=True)
+    old = [line.replace(here, '"code":"0ld"') if '"seed":1' in line else line for line in lines]
+    assert sum(a != b for a, b in zip(lines, old, strict=True)) == 3
+    path.write_text("".join(old))
+    go(PLAN, Fake(log=str(log)), data, out)
+    assert not log.exists()
+    records = go(PLAN, Fake(log=str(log)), data, out, renew=True)
+    assert [line.split()[2] for line in log.read_text().splitlines()] == ["1", "1", "1"]
+    assert {c.code for c in records.done()} == {revision()}
+
+
+def test_the_benchmark_goes_on_from_the_committed_records(data, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import study
+
+    written = []
+    monkeypatch.setattr(study, "RECORDS", tmp_path / "results" / "study.jsonl")
+    monkeypatch.setattr(study, "write_page", lambda: written.append("page"))
+    argv = ["study.py", "--data", str(data), "--sets", "moons", "--teachers", str(tmp_path), "--jobs", "1"]
+    for method in ("full,random", "full,k-means"):
+        monkeypatch.setattr("sys.argv", [*argv, "--methods", method, "--seeds", "0"])
+        study.main()
+    records = Records.load(tmp_path / "results" / "study.jsonl")
+    assert {method for _, method, _, _ in records.cells} == {"full", "random", "k-means"}
+    assert len(records.runs) == 2
+    assert written == ["page", "page"]
+    monkeypatch.setattr("sys.argv", [*argv, "--methods", "random", "--minutes", "1e-6"])
+    study.main()  # stopped at once, in good order
+    assert len(Records.load(tmp_path / "results" / "study.jsonl").cells) == len(records.cells)
 
 
 def test_rows_are_part_of_a_study(data, tmp_path):

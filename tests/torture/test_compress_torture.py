@@ -92,18 +92,7 @@ ODD = {
 }
 
 
-OPEN = {"gamma 1e4"}
-"""What the default method does not do well yet: every row is alone, and random vectors copy the values better. Vectors
-that start from centres of rows, where no kernel reaches, may be the cause."""
-
-
-def cases():
-    for name in ODD:
-        marks = [pytest.mark.xfail(reason="open in the default method")] if name in OPEN else []
-        yield pytest.param(name, marks=marks)
-
-
-@pytest.mark.parametrize("name", list(cases()))
+@pytest.mark.parametrize("name", ODD)
 def test_odd_data(name):
     X, y, svm = ODD[name]()
     check(svm.fit(X, y), X, y)

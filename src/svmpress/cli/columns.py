@@ -1,10 +1,36 @@
-"""Columns of tables on the command line: which are features, and which only go along."""
+"""Data files on the command line: which they are, and which columns of tables are features or only go along."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 from typing import Any
+
+_SEVERAL = "a folder of them; a pattern in quotes; - is standard input"
+
+
+def add_files(parser: Any, what: str, *, option: str | None = None) -> None:
+    """Add the argument that names data files, several of them if need be: ``data``, or an option.
+
+    Parameters
+    ----------
+    parser : parser or group of arguments
+    what : str
+        What the help says of the files.
+    option : str, optional
+        ``--data``; without one it is an argument that must be there.
+    """
+    if option is None:
+        parser.add_argument("data", metavar="DATA", nargs="+", help=f"{what}; {_SEVERAL}")
+    else:
+        parser.add_argument(option, metavar="DATA", nargs="+", action="extend", help=f"{what}; {_SEVERAL}")
+
+
+def files_of(names: list[str] | None) -> list[str]:
+    """Return the files that arguments stand for; none where the option was not given."""
+    from svmpress import data
+
+    return [] if names is None else data.data_files(names)
 
 
 def name_list(text: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import warnings
 from dataclasses import asdict
 from typing import Any
 
+from svmpress.cli.columns import add_files, files_of
 from svmpress.cli.common import (
     Report,
     add_command,
@@ -38,6 +39,7 @@ examples:
   svmpress compress big.model -o small.model --vectors 50
   svmpress compress big.svmpress -o small.svmpress --max-drop 0.005 --data train.csv
   svmpress compress big.model -o small.svmpress --max-bytes 64k --data train.npz
+  svmpress compress big.svmpress -o small.svmpress --data monday.parquet tuesday.parquet --id sample
   svmpress compress big.model -o small.model --max-latency 20us --method paper
   svmpress compress big.model -o small.model --sizes 5,10,20,50 --data train.svm --test test.svm --report look.html
 """
@@ -49,13 +51,13 @@ def add(commands: Any) -> None:
         commands,
         "compress",
         run,
-        usage="MODEL -o SMALL [--ratio R | --vectors N | ...] [--data DATA] [options]",
+        usage="MODEL -o SMALL [--ratio R | --vectors N | ...] [--data DATA ...] [options]",
         help="Compress a model to fewer vectors.",
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file to compress")
     add_output_arguments(p, "SMALL", "that file")
-    p.add_argument("--data", metavar="DATA", help="rows like those that the model will see; - is standard input")
+    add_files(p, "rows like those that the model will see", option="--data")
     budget = p.add_argument_group("budget").add_mutually_exclusive_group()
     budget.add_argument("--ratio", type=float, metavar="R", help="share of the vectors to keep (default: 0.1)")
     budget.add_argument("--vectors", type=int, metavar="N", help="number of vectors")
@@ -93,7 +95,7 @@ def add(commands: Any) -> None:
     )
     look = p.add_argument_group("something to look at")
     look.add_argument("--report", metavar="FILE", help="page to write about the result, one file of HTML")
-    look.add_argument("--test", metavar="DATA", help="rows that the source has not seen, to measure on")
+    add_files(look, "rows that the source has not seen, to measure on", option="--test")
     look.add_argument("--image", metavar="HxW", help="features are the pixels of a picture: 28x28")
     _add_method(p)
     add_model_arguments(p)
@@ -107,7 +109,8 @@ def _add_method(p: argparse.ArgumentParser) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="auto (default); paper: LARS, then gradient support vectors; lars: selection alone",
+        help="auto (default); paper: LARS, then gradient support vectors; paper-per-machine: the same, and --ratio is "
+        "a share of the vectors of each machine instead of all together; lars: selection alone",
     )
     how.add_argument(
         "--effort",
@@ -143,7 +146,7 @@ def run(args: argparse.Namespace) -> Report:
     from svmpress.compression import compress
     from svmpress.errors import SvmpressWarning
 
-    form = destination(args.output, args.format, args.model, args.data)
+    form = destination(args.output, args.format, args.model, *files_of(args.data), *files_of(args.test))
     refuse_page(args)
     source = load_model(args, args.model)
     if args.dag:

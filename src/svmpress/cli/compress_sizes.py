@@ -30,15 +30,17 @@ def sizes(text: str) -> list[int] | str:
         raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers such as 5,10,20; or auto") from None
 
 
-def rows_of(args: argparse.Namespace, source: Any, path: str | None, split: str, progress: Any) -> tuple[Any, Any, Any]:
-    """Return the source, widened if need be, and the rows and labels of a data file; None without one."""
+def rows_of(
+    args: argparse.Namespace, source: Any, names: list[str] | None, split: str, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Return the source, widened if need be, and the rows and labels of data files; None without any."""
     from svmpress import data
     from svmpress.data import streaming
 
-    if path is None:
+    if names is None:
         return source, None, None
     options = streaming.read_options(source, labels=None, default_split=split)
-    rows = data.read(path, options, progress=progress, **data_choices(args))
+    rows = data.read(names, options, progress=progress, **data_choices(args))
     source, X = streaming.fit_columns(source, rows.X, elastic=rows.elastic)
     y = None if rows.y is None else data.labels_like(rows.y, source.classes_)
     return source, streaming.prepared(source, X), y

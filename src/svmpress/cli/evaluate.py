@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from svmpress.cli.columns import add_files
 from svmpress.cli.common import (
     Report,
     add_command,
@@ -20,7 +21,8 @@ from svmpress.cli.models import add_model_arguments, load_model
 _EPILOG = """\
 Classifiers: accuracy. Regressors: R², mean squared error and squared correlation. One-class models:
 accuracy against the labels 1 (inlier) and -1 (outlier). With --reference, data without labels will do:
-agreement and speed-up remain.
+agreement and speed-up remain. Several files, the data files of a folder, and those that a pattern matches
+are one set of rows.
 
 examples:
   svmpress evaluate small.model test.svm
@@ -42,12 +44,12 @@ def add(commands: Any) -> None:
         commands,
         "evaluate",
         run,
-        usage="MODEL DATA [--reference BIG] [options]",
-        help="Score a model on a data file with labels, alone or against another model.",
+        usage="MODEL DATA [DATA ...] [--reference BIG] [options]",
+        help="Score a model on data files with labels, alone or against another model.",
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
-    p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
+    add_files(p, "data file with labels")
     p.add_argument("--reference", metavar="BIG", help="model to compare with: agreement and speed-up")
     add_model_arguments(p)
     add_data_arguments(p, split="test")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from svmpress.cli import export_c, export_web
+from svmpress.cli import export_c, export_web, export_whole
 from svmpress.cli.common import (
     Report,
     add_command,
@@ -38,6 +38,7 @@ examples:
   svmpress export big.model -o big.svmpress
   svmpress export small.svmpress -o model.js
   svmpress export small.svmpress --target web -o web/
+  svmpress export small.svmpress -o model.js --weights int8 --data train.svm
   svmpress export small.svmpress -o firmware/ --target c --data train.svm --weights int4
   svmpress export small.svmpress -o try.html --image 28x28 --span 0 255
 """
@@ -66,7 +67,7 @@ def add(commands: Any) -> None:
     p.add_argument("--format", metavar="NAME", help="format of that file (default: by its suffix)")
     p.add_argument(
         "--image",
-        type=export_c.image_size,
+        type=export_whole.image_size,
         metavar="HxW",
         help="features are the pixels of a picture, 28x28 say: for a page, which has a canvas then, and for C code",
     )
@@ -80,8 +81,9 @@ def add(commands: Any) -> None:
     onnx = p.add_argument_group("ONNX files")
     onnx.add_argument("--opset", type=int, metavar="N", help="version of the operators, 13 to 17 (default: 13)")
     onnx.add_argument("--float64", action="store_true", help="double precision (default: float32)")
+    onnx.add_argument("--no-probabilities", action="store_true", help="leave out what the model has of them")
     add_model_arguments(p)
-    export_c.add_arguments(p)
+    export_whole.add_arguments(p)
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -90,15 +92,26 @@ def run(args: argparse.Namespace) -> Report:
     meant = next((name for name, module in TARGETS.items() if suffix in module.SUFFIXES), "file")
     target = args.target or (meant if args.format is None else "file")
     if target != "file" and _options(args):
-        raise InputError(f"--opset and --float64 are for ONNX files; {args.output} is to be for {target}")
-    for_c = export_c.options(args)
-    if target != "c" and for_c:
-        raise InputError(f"{for_c[0]} is for C code: say --target c, and name a folder (-o FOLDER)")
+        raise InputError(
+            f"--opset, --float64 and --no-probabilities are for ONNX files; {args.output} is to be for {target}"
+        )
+    if target != "c":
+        _refuse_options_of_programs(args, target)
+    export_whole.refuse_how_to_read_nothing(args)
     if target == "file" and (args.image is not None or args.span is not None):
         raise InputError(
             "--image and --span are for a page to try the model in: let the name of the output end in .html"
         )
     return _to_file(args) if target == "file" else TARGETS[target].run(args)
+
+
+def _refuse_options_of_programs(args: argparse.Namespace, target: str) -> None:
+    of_devices = export_whole.options(args, of_devices=True)
+    if of_devices:
+        raise InputError(f"{of_devices[0]} is for C code: say --target c, and name a folder (-o FOLDER)")
+    given = export_whole.options(args)
+    if target == "file" and given:
+        raise InputError(f"{given[0]} is for programs: say --target c (-o FOLDER) or --target web (-o model.js)")
 
 
 def _to_file(args: argparse.Namespace) -> Report:
@@ -126,5 +139,9 @@ def _to_file(args: argparse.Namespace) -> Report:
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the format that the arguments set."""
-    chosen = {"opset": args.opset, "dtype": "float64" if args.float64 else None}
+    chosen = {
+        "opset": args.opset,
+        "dtype": "float64" if args.float64 else None,
+        "probabilities": False if args.no_probabilities else None,
+    }
     return {name: value for name, value in chosen.items() if value is not None}

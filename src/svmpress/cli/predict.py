@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
+from svmpress.cli.columns import add_files, files_of
 from svmpress.cli.common import Report, add_command, add_data_arguments, bars, data_choices, refuse_same_file
 from svmpress.cli.models import add_model_arguments, load_model
+from svmpress.cli.predict_cluster import check_cluster_arguments, predict_on_cluster
 from svmpress.cli.streams import output
 
 if TYPE_CHECKING:
-    from svmpress.data import TableWriter, streaming
+    from svmpress.data import TableWriter
     from svmpress.model import KernelModel
 
 _EPILOG = """\
@@ -33,6 +33,12 @@ examples:
   svmpress predict small.svmpress 'days/*.csv' -o answers.csv --columns width,height
   svmpress predict small.model test.svm --scores -o scores.txt
   zcat big.svm.gz | svmpress predict small.model - -o labels.txt
+  svmpress predict small.svmpress 'days/*.parquet' -o answers/ --workers 8
+  svmpress predict small.svmpress 'days/*.parquet' -o answers/ --dask tcp://10.0.0.1:8786
+
+With --workers or --dask the output is a folder of Parquet files, one for each file of rows, or for about a
+million rows of a large Parquet file. Each is whole or not there; the same command, started again, goes on
+with those that are missing. The workers of a cluster must see the same files by the same names.
 """
 
 
@@ -47,13 +53,10 @@ def add(commands: Any) -> None:
         epilog=_EPILOG,
     )
     p.add_argument("model", metavar="MODEL", help="model file")
+    add_files(p, "data file, with or without labels")
     p.add_argument(
-        "data",
-        metavar="DATA",
-        nargs="+",
-        help="data file, with or without labels; a folder of them; a pattern in quotes; - is standard input",
+        "-o", "--output", metavar="FILE", help="file, or folder, to write (default: standard output, as is -)"
     )
-    p.add_argument("-o", "--output", metavar="FILE", help="file to write (default: standard output, as is -)")
     what = p.add_mutually_exclusive_group()
     what.add_argument("--scores", action="store_true", help="write decision values instead of labels")
     what.add_argument(
@@ -61,31 +64,40 @@ def add(commands: Any) -> None:
         action="store_true",
         help="write the likeliest class and the probability of each, where the model has probabilities",
     )
+    where = p.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers", type=int, metavar="N", help="predict in N processes of this machine; -o is a folder"
+    )
+    where.add_argument(
+        "--dask", metavar="ADDRESS", help="predict on the Dask cluster of this scheduler; -o is a folder"
+    )
     add_model_arguments(p)
     add_data_arguments(p, split="test")
 
 
 def run(args: argparse.Namespace) -> Report:
     """Predict, write, and say how fast."""
-    from svmpress import data
-    from svmpress.data import streaming
+    from svmpress.data import answers, streaming
     from svmpress.errors import InputError
 
     to_stdout = args.output in (None, "-")
     if args.json and to_stdout:
         raise InputError("--json describes the run on standard output, so the labels need a file: give -o FILE")
-    files = data.data_files(args.data)
+    files = files_of(args.data)
     if not to_stdout:
         refuse_same_file(args.output, args.model, *files)
+    if args.workers is not None or args.dask is not None:
+        check_cluster_arguments(args, files)
     model = load_model(args, args.model)
     options = streaming.read_options(model, **({"labels": None, "keep_text": True} | data_choices(args)))
     question: streaming.Question = "scores" if args.scores else "probabilities" if args.proba else "labels"
+    if args.workers is not None or args.dask is not None:
+        return predict_on_cluster(args, model, files, options, question)
     rows, busy, start = 0, 0.0, time.perf_counter()
     with output(args.output) as file, bars(args) as progress, _writer(args, file, model) as writer:
-        for name in files:
-            for part in streaming.predict_file(model, name, options, question=question, progress=progress):
-                writer.write(_columns(args, model, part, name if len(files) > 1 else None))
-                rows, busy = rows + len(part.values), busy + part.seconds
+        for part in streaming.predict_file(model, files, options, question=question, progress=progress):
+            writer.write(answers.answer_columns(part, question, part.block.file if len(files) > 1 else None))
+            rows, busy = rows + len(part.values), busy + part.seconds
         file.flush()
     took = time.perf_counter() - start
     facts = {
@@ -132,34 +144,14 @@ def _writer(args: argparse.Namespace, file: Any, model: KernelModel) -> Iterator
         with data.table_writer(file, form) as writer:
             yield writer
     else:
-        classes = [] if model.classes_ is None else [data.label_text(c) for c in model.classes_.tolist()]
-        yield _Lines(file, f"labels {' '.join(classes)}\n" if args.proba else "")
+        yield _Lines(file, _head(model) if args.proba else "")
 
 
-def _columns(
-    args: argparse.Namespace, model: KernelModel, part: streaming.Answered, name: str | None
-) -> dict[str, Any]:
-    """Return what is written of a block, by column."""
-    from svmpress.errors import InputError
+def _head(model: KernelModel) -> str:
+    """Return the line before probabilities."""
+    from svmpress import data
 
-    found: dict[str, Any] = {} if name is None else {"file": np.full(len(part.values), name, dtype=object)}
-    found |= part.block.carried
-    own = _answers(args, model, part.values)
-    taken = sorted(set(found) & set(own))
-    if taken:
-        raise InputError(f"the data has a column {taken[0]!r}, the name of an answer: rename it")
-    return found | own
-
-
-def _answers(args: argparse.Namespace, model: KernelModel, values: Any) -> dict[str, Any]:
-    from svmpress.data import label_text
-
-    classes = None if model.classes_ is None else [label_text(c) for c in model.classes_.tolist()]
-    if args.proba and model.classes_ is not None and classes is not None:
-        own = {"prediction": model.classes_[np.argmax(values, axis=1)]}
-        return own | {f"probability_{c}": values[:, k] for k, c in enumerate(classes)}
-    kind = "score" if args.scores else "prediction"
-    if values.ndim == 1:
-        return {kind: values}
-    names = classes if args.scores and classes is not None and len(classes) == values.shape[1] else None
-    return {f"{kind}_{names[k] if names else k + 1}": values[:, k] for k in range(values.shape[1])}
+    if model.task == "outlier":
+        return "label normal outlier\n"
+    classes = [] if model.classes_ is None else [data.label_text(c) for c in model.classes_.tolist()]
+    return f"labels {' '.join(classes)}\n"

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from svmpress.cli.columns import add_files, files_of
 from svmpress.cli.common import (
     Report,
     add_command,
@@ -36,14 +37,14 @@ def add(commands: Any) -> None:
         commands,
         "report",
         run,
-        usage="MODEL [MODEL ...] -o FILE [--source BIG] [--data DATA] [options]",
+        usage="MODEL [MODEL ...] -o FILE [--source BIG] [--data DATA ...] [options]",
         help="Write a page to look at about small models and their source.",
         epilog=_EPILOG,
     )
     p.add_argument("models", metavar="MODEL", nargs="+", help="small model files, one for each size")
     p.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, HTML")
     p.add_argument("--source", metavar="BIG", help="the model that they were made of")
-    p.add_argument("--data", metavar="DATA", help="rows to compare on; - is standard input")
+    add_files(p, "rows to compare on", option="--data")
     p.add_argument("--image", metavar="HxW", help="features are the pixels of a picture: 28x28")
     p.add_argument("--title", metavar="TEXT", default="", help="heading of the page")
     add_model_arguments(p)
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> Report:
 
     if args.data is not None and args.source is None:
         raise InputError("rows are for comparing with the source: name it with --source")
-    refuse_same_file(args.output, *args.models, args.source, args.data)
+    refuse_same_file(args.output, *args.models, args.source, *files_of(args.data))
     refuse_unwritable(args.output)
     models = [load_model(args, path) for path in args.models]
     source = None if args.source is None else load_model(args, args.source, ranges=False)

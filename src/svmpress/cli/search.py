@@ -6,10 +6,11 @@ import argparse
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from svmpress.cli.columns import add_files, files_of
 from svmpress.cli.common import (
     Report,
     add_command,
@@ -59,11 +60,11 @@ def add(commands: Any) -> None:
         commands,
         "search",
         run,
-        usage="DATA -o SMALL (--min-accuracy A | --max-vectors N | ...) [options]",
+        usage="DATA [DATA ...] -o SMALL (--min-accuracy A | --max-vectors N | ...) [options]",
         help="Choose C, gamma and the size together, so that the compressed model meets a goal.",
         epilog=_EPILOG,
     )
-    p.add_argument("data", metavar="DATA", help="data file with labels; - is standard input")
+    add_files(p, "data file with labels")
     add_output_arguments(p, "SMALL", "that file")
     _add_goal(p.add_argument_group("goal"))
     add_svm_arguments(
@@ -146,14 +147,15 @@ def run(args: argparse.Namespace) -> Report:
     from svmpress.plots import check_figure
     from svmpress.tuning import draw_front, search
 
-    form = destination(args.output, args.format, args.data)
+    files = files_of(args.data)
+    form = destination(args.output, args.format, *files)
     _check_outputs(args)
     if args.figure:
         check_figure(args.figure)
     with bars(args) as progress, _storage(args) as storage:
         outlier = args.task == "outlier"
         options = ReadOptions(labels=None if outlier else True, default_split="train")
-        rows = data.read(args.data, options, progress=progress, **data_choices(args))
+        rows = data.read(files, options, progress=progress, **data_choices(args))
         refuse_labels(rows.y, args.task, args.output, form)
         X, y, estimator, space = _estimator(args, rows)
         result = search(
@@ -180,7 +182,7 @@ def run(args: argparse.Namespace) -> Report:
             progress=progress,
         )
         refuse_obstacles(result.model, args.output, form)
-        formats.save(result.model, args.output, form)
+        formats.save(replace(result.model, feature_names=rows.feature_names), args.output, form)
         if args.report:
             _write(args.report, result.table())
         if args.figure:
@@ -215,7 +217,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
     for path in others:
         if path:
             refuse_unwritable(path)
-            refuse_same_file(path, args.data)
+            refuse_same_file(path, *files_of(args.data))
     refuse_shared_outputs(args.output, *others)
 
 

@@ -26,6 +26,7 @@ examples:
   svmpress study --data DIR --out quick --quick
   svmpress study --data DIR --out study --sets magic,letters --methods auto,cvm --ratios 0.01,0.1
   svmpress study --data DIR --out study --jobs 16 --limit 1800
+  svmpress study --data DIR --out study --renew
   svmpress study --out study --report
 """
 
@@ -80,6 +81,9 @@ def add(commands: Any) -> None:
         help="give up on a model, or a path of models, after so long and record that",
     )
     p.add_argument(
+        "--renew", action="store_true", help="run again what other code than the present made: one revision in the end"
+    )
+    p.add_argument(
         "--device",
         default="cpu",
         metavar="NAME",
@@ -127,6 +131,7 @@ def _run(args: argparse.Namespace, out: Path) -> Any:
             folder=folder,
             teachers=Path(args.teachers) if args.teachers else None,
             jobs=runner.cores() if args.jobs is None else args.jobs,
+            renew=args.renew,
             limit=_QUICK_LIMIT if args.quick and args.limit is None else args.limit,
             progress=progress,
             say=None if shows_bars else lambda text: remark(args, text),

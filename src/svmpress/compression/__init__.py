@@ -1,7 +1,7 @@
 """``compress()`` and ``compress_path()``: budgets, sizes, what comes out, and reports of it."""
 
 from svmpress.compression.budget import DEFAULT_RATIO, Budget
-from svmpress.compression.compressor import DEFAULT_MEMORY, METHODS, compress
+from svmpress.compression.compressor import DEFAULT_MEMORY, METHODS, compress, refuse_ratio_only
 from svmpress.compression.files import rows_of_file
 from svmpress.compression.measuring import Measured
 from svmpress.compression.path import CompressionPath, compress_path
@@ -25,6 +25,7 @@ __all__ = [
     "Subject",
     "compress",
     "compress_path",
+    "refuse_ratio_only",
     "rows_of_file",
     "write_page",
 ]

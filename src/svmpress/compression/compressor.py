@@ -49,7 +49,12 @@ from svmpress.model import KernelModel, doubt_of_scale
 from svmpress.numerics import Backend, seed_of
 from svmpress.wrapping import unwrapped
 
-METHODS: dict[str, Callable[..., Method]] = {"auto": Auto, "paper": Paper, "lars": LarsSVM}
+METHODS: dict[str, Callable[..., Method]] = {
+    "auto": Auto,
+    "paper": Paper,
+    "paper-per-machine": partial(Paper, share="per-machine"),
+    "lars": LarsSVM,
+}
 """Methods by name; ``method=`` also takes an instance, for example ``Paper(target="decision")``."""
 
 DEFAULT_MEMORY = 2**30
@@ -98,7 +103,9 @@ def compress(
         the vectors by default.
     weights, coef : str
         The kinds of numbers that ``max_flash`` counts, as :func:`svmpress.quantize` has them.
-    method : "auto", "paper", "lars", or an instance of a method
+    method : "auto", "paper", "paper-per-machine", "lars", or an instance of a method
+        With ``"paper-per-machine"`` the ratio is a share of each machine's vectors and not of all together, see
+        :class:`svmpress.methods.Paper`: the model of many classes has more vectors than the ratio says.
     effort : "fast", "balanced" or "thorough"
         How much work the default method may do: a fifth of the usual, which is about what training took; or that; or
         five times as much. Work is counted in operations: the same call makes the same model on every machine.
@@ -138,6 +145,8 @@ def compress(
         max_drop=max_drop, weights=weights, coef=coef,
     )  # fmt: skip
     way = method_of(method, effort)
+    if budget.ratio is None:
+        refuse_ratio_only(way)
     if layout not in get_args(Layout):
         raise InputError(f"unknown layout {layout!r}; choose one of {', '.join(get_args(Layout))}")
     if not isinstance(max_memory, int | np.integer) or max_memory < 2**24:
@@ -258,6 +267,16 @@ def method_of(method: str | Method, effort: Effort) -> Method:
     if not hasattr(method, "run") or isinstance(method, type):
         raise InputError(f"method must be a name or an object with a run method, not {method!r}")
     return method
+
+
+def refuse_ratio_only(method: str | Method) -> None:
+    """Raise an error if a method knows only shares of each machine, where a size of the whole was asked for."""
+    known = METHODS[method]() if isinstance(method, str) and method in METHODS else method
+    if getattr(known, "needs_ratio", False):
+        raise InputError(
+            "this method keeps a share of each machine's vectors, which fixes no size of the whole: give a ratio as "
+            'the budget, or choose the method "paper"'
+        )
 
 
 def _may_be_exact(kernel: Kernel) -> bool:

@@ -137,13 +137,12 @@ def expect(problem: Problem, model: KernelModel, check: Check | None) -> Expecta
 def doubts(expectation: Expectation, source: KernelModel, model: KernelModel) -> tuple[str, ...]:
     """Return what a person should be warned of: answers that are not the source's."""
     found = []
-    if expectation.agreement.value < _LEAST and not expectation.is_no_worse:
-        what = (
-            "agrees with its source on" if source.classes_ is not None else "has, against its source's values, an R² of"
-        )
-        found.append(
-            f"the small model {what} {expectation.agreement.value:.1%} of {expectation.rows:,} {expectation.on}"
-        )
+    if expectation.agreement.value < _LEAST:
+        is_regressor = source.classes_ is None
+        what = "has, against its source's values, an R² of" if is_regressor else "agrees with its source on"
+        of = f"{expectation.agreement.value:.1%} of {expectation.rows:,} {expectation.on}"
+        beside = ", and is no worse than an SVM like the source on held-out rows" if expectation.is_no_worse else ""
+        found.append(f"the small model {what} {of}{beside}")
     classes = source.classes_
     differs = expectation.agreement.value < 1.0  # one vector of a linear kernel may well separate two classes
     if classes is not None and source.task == "classification" and model.n_vectors < classes.size and differs:

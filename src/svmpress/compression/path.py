@@ -16,7 +16,15 @@ from typing import Any, Literal
 import numpy as np
 
 from svmpress.compression.budget import Budget
-from svmpress.compression.compressor import DEFAULT_MEMORY, finished, judged, method_of, posed, reported
+from svmpress.compression.compressor import (
+    DEFAULT_MEMORY,
+    finished,
+    judged,
+    method_of,
+    posed,
+    refuse_ratio_only,
+    reported,
+)
 from svmpress.compression.measuring import Measured, measured
 from svmpress.compression.result import Compression, Status
 from svmpress.compression.rows import checked_test
@@ -156,6 +164,7 @@ def compress_path(
         return replace(found, results=tuple(replace(r, rebuilt=wrapped.rebuild([r])) for r in found))
     source = as_model(model)
     wanted = checked_sizes(source, sizes)
+    refuse_ratio_only(method)
     test = checked_test(source, X_test, y_test)
     way = None if method == "auto" else method_of(method, effort)
     problem, way, unused, whole = posed(source, X, y, way, seed=seed, progress=progress, deadline=inf, **options)

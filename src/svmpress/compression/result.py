@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -16,7 +15,7 @@ from svmpress.compression.sizing import SizePoint
 from svmpress.errors import InputError
 from svmpress.methods import Check, Decision
 from svmpress.model import KernelModel, expansion_bytes
-from svmpress.numerics import TracePoint
+from svmpress.numerics import TracePoint, lazy_property
 from svmpress.select import SelectionPath
 from svmpress.storage import PathLike
 from svmpress.wrapping import fitted_estimator
@@ -98,7 +97,7 @@ class Compression:
         """The status as a sentence, with its detail."""
         return f"{self.status.message} ({self.detail})" if self.detail else self.status.message
 
-    @cached_property
+    @lazy_property
     def estimator(self) -> Any:
         """The small model as a fitted estimator of scikit-learn, in the same pipeline or wrapper as the source was.
 

@@ -3,6 +3,9 @@
     stream(path) -> blocks of rows      bounded memory, whatever the size of the file
     read(path)   -> Dataset             the same blocks, put together
 
+Several files, the data files of a folder, and those that a pattern matches are one set of rows, one file after the
+other. Tables among them have the same columns, matched by name.
+
 One reader a format, each a generator of :class:`Block`; the reading of a whole file is their concatenation, so
 there is one parser a format and one set of errors: file, line or row, column, and what is wrong with it.
 """
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from svmpress.data import delimited, npz, parquet, svmlight
-from svmpress.data.files import data_files
+from svmpress.data.files import Paths, data_files, sizes_of
 from svmpress.data.source import (
     FORMATS,
     Block,
@@ -36,7 +39,7 @@ from svmpress.data.source import (
 )
 from svmpress.data.spool import SpooledShards, spooling
 from svmpress.data.tables import TableWriter, table_format, table_writer
-from svmpress.errors import InputError
+from svmpress.errors import FormatError, InputError
 from svmpress.numerics import Rows, arrays
 from svmpress.storage import current_limits, reading
 
@@ -46,14 +49,17 @@ __all__ = [
     "Block",
     "DataFormat",
     "Dataset",
+    "Paths",
     "ReadOptions",
     "SpooledShards",
     "TableWriter",
+    "answers",
     "data_files",
     "label_text",
     "labels_like",
     "narrow_indices",
     "read",
+    "row_group_sizes",
     "settle_labels",
     "spooling",
     "stream",
@@ -69,7 +75,7 @@ DENSE_FROM = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A whole file.
+    """All rows of a file, or of several.
 
     Parameters
     ----------
@@ -78,31 +84,33 @@ class Dataset:
         Labels: int64, float64 or text.
     elastic : bool
         Whether d is only the largest feature index that occurs, as in svmlight text.
+    feature_names : tuple of str, optional
+        The names of the features, if the rows are of a table with names.
     """
 
     X: Rows
     y: NDArray[Any] | None
     elastic: bool = False
+    feature_names: tuple[str, ...] | None = None
 
 
-def stream(
-    path: str | os.PathLike[str], options: ReadOptions | None = None, **changes: Any
-) -> Generator[Block, None, None]:
-    r"""Yield the rows of a data file in blocks, in order.
+def stream(path: Paths, options: ReadOptions | None = None, **changes: Any) -> Generator[Block, None, None]:
+    r"""Yield the rows of data files in blocks, in order.
 
     Parameters
     ----------
-    path : path
-        ``-`` is standard input, which is text.
+    path : path, or several
+        A file, a folder of them, or a pattern such as ``days/*.csv``; ``-`` is standard input, which is text.
     options : ReadOptions, optional
-        How to read it.
+        How to read them.
     **changes
         Single fields of the options.
 
     Raises
     ------
     InputError, FormatError
-        The file cannot be read, or a value in it cannot be used: the message says where.
+        A file cannot be read, a value in it cannot be used, or tables do not have the same columns: the message says
+        where.
 
     Examples
     --------
@@ -115,7 +123,33 @@ def stream(
     options = replace(options or ReadOptions(), **changes)
     if options.format not in (None, *FORMATS):
         raise InputError(f"unknown data format {options.format!r}; svmpress reads {', '.join(FORMATS)}")
-    with reading("standard input" if str(path) == "-" else path):
+    files = data_files(path)
+    sizes = sizes_of(files)
+    first_row = 0
+    for k, file in enumerate(files):
+        last = None
+        with contextlib.closing(_stream_one(file, options)) as blocks:
+            for block in blocks:
+                last = replace(block, first_row=first_row + block.first_row, file=file)
+                yield replace(last, fraction=_share(block.fraction, k, sizes))
+        if last is not None:
+            first_row = last.first_row + last.X.shape[0]
+            if options.like is None and options.columns is None and options.feature_names is None:
+                options = replace(options, like=last.table)
+
+
+def _share(of_file: float | None, k: int, sizes: list[int | None]) -> float | None:
+    """Return how much of all files has been read when that much has been of file k."""
+    if len(sizes) == 1 or of_file is None:
+        return of_file
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or not sum(known):
+        return None
+    return (sum(known[:k]) + of_file * known[k]) / sum(known)
+
+
+def _stream_one(path: str, options: ReadOptions) -> Generator[Block, None, None]:
+    with reading("standard input" if path == "-" else path):
         form = options.format or detect_format(path)
         if form in ("npz", "parquet"):
             yield from (npz.stream if form == "npz" else parquet.stream)(path, options)
@@ -125,14 +159,19 @@ def stream(
                 yield from reader(file, options)
 
 
+def row_group_sizes(path: str | os.PathLike[str], format: DataFormat | None = None) -> list[int] | None:
+    """Return the rows of each row group of a Parquet file; None for other files, which are read from their start."""
+    return parquet.row_group_sizes(path) if (format or detect_format(path)) == "parquet" else None
+
+
 def read(
-    path: str | os.PathLike[str],
+    path: Paths,
     options: ReadOptions | None = None,
     *,
     progress: Callable[[str, int, int], None] | None = None,
     **changes: Any,
 ) -> Dataset:
-    r"""Return a whole data file; see :func:`stream` for the arguments.
+    r"""Return all rows of data files; see :func:`stream` for the arguments.
 
     Examples
     --------
@@ -142,14 +181,19 @@ def read(
     >>> read(path).y.tolist()
     ['cat', 'dog']
     """
+    files = data_files(path)
+    sizes = sizes_of(files)
     parts: list[Block] = []
-    taken, size = 0, None if str(path) == "-" or not os.path.isfile(path) else os.path.getsize(path)
-    with contextlib.closing(stream(path, options, **changes)) as blocks:
+    taken, size = 0, None if None in sizes else sum(size or 0 for size in sizes)
+    with contextlib.closing(stream(files, options, **changes)) as blocks:
         for block in blocks:
             parts.append(block)
+            if (block.y is None) != (parts[0].y is None):
+                with_labels, without = (parts[0], block) if block.y is None else (block, parts[0])
+                raise FormatError(f"{with_labels.file} has labels, and {without.file} has none")
             taken += arrays.stored_bytes(block.X)
             if size is not None:
-                current_limits().check_memory(taken, size, path)
+                current_limits().check_memory(taken, size, files[0] if len(files) == 1 else "the data")
             if progress is not None:
                 done = block.first_row + block.X.shape[0]
                 progress("reading", done, round(done / block.fraction) if block.fraction else 0)
@@ -157,18 +201,32 @@ def read(
 
 
 def whole(parts: Sequence[Block]) -> Dataset:
-    """Return all blocks of a file, in order, as one."""
+    """Return all blocks of files, in order, as one."""
     y = None
     if parts[0].y is not None:
         y = settle_labels(np.concatenate([part.y for part in parts if part.y is not None]))
-    return Dataset(_concatenated([part.X for part in parts]), y, parts[0].elastic)
+    names = (part.table.feature_names for part in parts if part.table is not None)
+    elastic = all(part.elastic for part in parts)
+    return Dataset(_concatenated(parts), y, elastic, next((n for n in names if n is not None), None))
 
 
-def _concatenated(parts: list[Rows]) -> Rows:
-    if not arrays.is_csr(parts[0]):
+def _concatenated(blocks: Sequence[Block]) -> Rows:
+    width = _common_width(blocks)
+    parts = [block.X for block in blocks]
+    if not any(map(arrays.is_csr, parts)):
         return np.concatenate(parts)
-    width = max(part.shape[1] for part in parts)
-    stacked = sparse.vstack([arrays.widen(part, width) for part in parts], format="csr")
+    stacked = sparse.vstack([arrays.widen(sparse.csr_array(part), width) for part in parts], format="csr")
     X = narrow_indices(sparse.csr_array(stacked))
     n, d = X.shape
     return X.toarray() if X.nnz >= DENSE_FROM * n * d else X
+
+
+def _common_width(blocks: Sequence[Block]) -> int:
+    """Return the number of features of all files; only svmlight text may have fewer than the others."""
+    settled = [block for block in blocks if not block.elastic]
+    widest = max(blocks, key=lambda block: int(block.X.shape[1]))
+    width = int(widest.X.shape[1])
+    for block in settled:
+        if block.X.shape[1] != width:
+            raise FormatError(f"{widest.file} has {width} features, but {block.file} has {block.X.shape[1]}")
+    return width

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from svmpress.data.source import LABEL_NAMES, ReadOptions, column_name
 from svmpress.errors import FormatError, InputError, shown
@@ -37,6 +37,14 @@ class Columns:
     label: int | None
     carried: Mapping[str, int]
 
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features; None where they have none, or one name stands for two."""
+        if self.names is None:
+            return None
+        found = tuple(self.names[p] for p in self.features)
+        return found if len(set(found)) == len(found) and all(found) else None
+
     def column(self, feature: int) -> str:
         """Return what messages call a feature, given its place among the features."""
         return column_name(self.names, self.features[feature])
@@ -63,6 +71,10 @@ def sort_columns(
     >>> found.features, found.label, dict(found.carried)
     ((2, 1), 3, {'id': 0})
     """
+    if options.like is not None:
+        same = _columns_like(options.like, names, n_columns, options, where)
+        if same is not None:
+            return same
     kept = {name: _position(names, n_columns, name, where) for name in options.keep}
     label = None
     if options.label is not None:
@@ -92,6 +104,35 @@ def sort_columns(
     others = [p for p in text if p not in features and p != label and p not in kept.values()]
     carried = {(names[p] if names else str(p)): p for p in others}
     return Columns(where, names, n_columns, tuple(features), label, kept | carried)
+
+
+def _columns_like(
+    like: Columns, names: list[str] | None, n_columns: int, options: ReadOptions, where: str
+) -> Columns | None:
+    """Return the columns of a table that are those of another one; None where that does not tell.
+
+    Columns with names are matched by name and must be the same, but for a label where rows may have one or not.
+    Columns without names have the places of the other's.
+    """
+    if names is None:
+        return replace(like, where=where, names=None) if n_columns == like.n_columns else None
+    if like.names is None:
+        return None
+    own = None if like.label is None else like.names[like.label]
+    given = own if own in names else next((n for n in names if n not in like.names and _is_usual(n)), None)
+    free = {own, given} if options.labels is None else set()
+    for one, other, file, first in ((names, like.names, where, like.where), (like.names, names, like.where, where)):
+        more = [name for name in one if name not in other and name not in free]
+        if more:
+            plural = "s" if len(more) > 1 else ""
+            listed = shown(", ".join(map(repr, more[:12])))
+            raise FormatError(f"{file} has the column{plural} {listed}, and {first} has not")
+    if len(names) != len(set(names)):
+        raise FormatError(f"{where} has several columns of one name")
+    at = {name: position for position, name in enumerate(names)}
+    features = tuple(at[like.names[p]] for p in like.features)
+    carried = {name: at[like.names[p]] for name, p in like.carried.items()}
+    return Columns(where, names, n_columns, features, None if given is None else at[given], carried)
 
 
 def find_label(names: list[str] | None, n_columns: int, options: ReadOptions, where: str) -> int | None:
@@ -138,7 +179,11 @@ def _named_label(names: list[str] | None, n_columns: int, label: str | int, wher
 
 
 def _is_label_name(names: Sequence[str] | None, position: int) -> bool:
-    return names is not None and names[position].strip().lower() in LABEL_NAMES
+    return names is not None and _is_usual(names[position])
+
+
+def _is_usual(name: str) -> bool:
+    return name.strip().lower() in LABEL_NAMES
 
 
 def _label_beside(
@@ -148,7 +193,7 @@ def _label_beside(
     if label is None and options.labels is not False and names is not None:
         free = [p for p in range(len(names)) if p not in features]
         usual = [p for p in free if _is_label_name(names, p)]
-        if usual or (len(free) == 1 and options.labels):
+        if usual or (len(free) == 1 and (options.labels or not options.keep_text)):
             return (usual or free)[0]
         if options.labels:
             which = ", ".join(repr(names[p]) for p in free[:12]) or "none is left"

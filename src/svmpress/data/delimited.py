@@ -122,7 +122,7 @@ def _block(records: list[list[str]], numbers: list[int], table: Columns, row: in
     if bad is not None:
         place, feature, what = bad
         raise FormatError(f"{table.where}, line {numbers[place]}, {table.column(feature)}: the value is {what}")
-    return Block(X, y, row, fraction, carried=carried)
+    return Block(X, y, row, fraction, carried=carried, table=table)
 
 
 def _slow(records: list[list[str]], numbers: list[int], table: Columns) -> NDArray[np.float64]:

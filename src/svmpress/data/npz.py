@@ -113,7 +113,7 @@ def _stream(archive: zipfile.ZipFile, where: str, options: ReadOptions) -> Itera
         for X, n_rows in blocks:
             if labels is not None and labels.shape[0] != n_rows:
                 raise FormatError(f"{where} has {n_rows} rows and {labels.shape[0]} labels")
-            _check(X, row, where, members.get(prefix, prefix).removesuffix(".npy") or "the matrix")
+            _check(X, row, where, shown(members.get(prefix, prefix).removesuffix(".npy")) or "the matrix")
             y = None if labels is None else labels.read(X.shape[0]).reshape(-1)
             if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
                 raise FormatError(f"{where}: the label of row {row + int(np.argmin(np.isfinite(y)))} is not finite")
@@ -167,7 +167,7 @@ def _labels(
     if options.labels is False or (options.labels is None and name not in members):
         return None
     if name not in members:
-        raise FormatError(f"{where} has no labels: there is no array {name!r}")
+        raise FormatError(f"{where} has no labels: there is no array {shown(name)!r}")
     member = _Member(archive, members[name], where)
     if member.dtype.kind not in "biufUS" or np.prod(member.shape[1:]) != 1 or len(member.shape) == 0:
         raise FormatError(f"{member.where} has shape {member.shape} and type {member.dtype}; labels are one per row")

@@ -51,9 +51,12 @@ def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
     if len(set(names)) != len(names) or len(used) == len(names):
         used, some = list(range(len(names))), None
     at = {position: place for place, position in enumerate(used)}
-    n, row = int(file.metadata.num_rows), 0
+    sizes = _row_group_sizes(file)
+    first, last = options.row_groups or (0, len(sizes))
+    start = row = sum(sizes[:first])
+    n = sum(sizes[first:last])
     size = max(1, options.block_bytes // (8 * len(names)))
-    for batch in file.iter_batches(batch_size=size, columns=some):
+    for batch in file.iter_batches(batch_size=size, columns=some, row_groups=list(range(first, last))):
         X = np.empty((batch.num_rows, len(features)))
         for j, position in enumerate(features):
             X[:, j] = _numbers(batch.column(at[position]), f"{where}, {column_name(names, position)}", row)
@@ -63,10 +66,25 @@ def _stream(file: Any, where: str, options: ReadOptions) -> Iterator[Block]:
             raise FormatError(f"{where}, {column_name(names, features[j])}: the value of row {row + place} is {what}")
         y = None if label is None else _labels(batch.column(at[label]), where, row)
         carried = {name: _as_is(batch.column(at[position])) for name, position in table.carried.items()}
-        yield Block(X, y, row, (row + batch.num_rows) / n, carried=carried)
+        yield Block(X, y, row, (row + batch.num_rows - start) / n, carried=carried, table=table)
         row += batch.num_rows
-    if row == 0:
+    if row == start:
         raise FormatError(f"{where} has no rows")
+
+
+def row_group_sizes(path: str | os.PathLike[str]) -> list[int]:
+    """Return the rows of each row group of a file."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as e:
+        raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from e
+    with open_binary(path) as raw, reading(path, "Parquet file"), pyarrow.parquet.ParquetFile(raw) as file:
+        return _row_group_sizes(file)
+
+
+def _row_group_sizes(file: Any) -> list[int]:
+    return [int(file.metadata.row_group(k).num_rows) for k in range(file.metadata.num_row_groups)]
 
 
 def _is_numeric(kind: Any) -> bool:

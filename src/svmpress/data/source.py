@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from scipy import sparse
 from svmpress.errors import FormatError, InputError, shown
 from svmpress.numerics import Rows, arrays
 from svmpress.storage import current_limits
+
+if TYPE_CHECKING:
+    from svmpress.data.columns import Columns
 
 DataFormat = Literal["svmlight", "csv", "npz", "parquet"]
 
@@ -88,8 +91,12 @@ class ReadOptions:
         Columns of a table that are no features and go with the rows, such as an id.
     keep_text : bool
         Whether columns without a number go with the rows, too; else they are an error.
+    like : Columns, optional
+        The columns of a file that came before: those of this one are the same, matched by name where both have names.
     block_bytes : int
         About how much of the file makes one block.
+    row_groups : (int, int), optional
+        The first row group of a Parquet file to read, and the first not to; None: all.
     """
 
     format: DataFormat | None = None
@@ -104,12 +111,14 @@ class ReadOptions:
     columns: tuple[str, ...] | None = None
     keep: tuple[str, ...] = ()
     keep_text: bool = False
+    like: Columns | None = None
     block_bytes: int = 4 * 2**20
+    row_groups: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows of a file.
+    """Consecutive rows of a file, or of several files one after the other.
 
     Parameters
     ----------
@@ -117,13 +126,17 @@ class Block:
     y : (k,), optional
         Labels as the file has them.
     first_row : int
-        Where the block starts, in rows from 0.
+        Where the block starts, in rows from 0; rows of the files before count.
     fraction : float, optional
-        How much of the file has been read, from 0 to 1, if that is known.
+        How much of the files has been read, from 0 to 1, if that is known.
     elastic : bool
         Whether d is only the largest feature index of this block, as in svmlight text: columns of zeros may be missing.
     carried : mapping of str to (k,) arrays
         Columns of a table that are neither features nor the label.
+    table : Columns, optional
+        What the columns of the file are, if it is a table.
+    file : str
+        The file that the rows are of.
     """
 
     X: Rows
@@ -132,6 +145,8 @@ class Block:
     fraction: float | None = None
     elastic: bool = False
     carried: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    table: Columns | None = None
+    file: str = ""
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -78,21 +78,24 @@ Question = Literal["labels", "scores", "probabilities"]
 """What a model is asked about rows: ``predict``, ``decision_function`` or ``predict_proba``."""
 
 
-def answers(model: KernelModel, X: Rows, question: Question = "labels") -> NDArray[Any]:
+def answers(model: KernelModel, X: Rows, question: Question = "labels", n_threads: int | None = None) -> NDArray[Any]:
     """Return what the model says about rows with its number of features; memory stays bounded.
 
     Parameters
     ----------
     question : "labels", "scores" or "probabilities"
         What to return: what ``predict``, ``decision_function`` or ``predict_proba`` says.
+    n_threads : int, optional
+        How many threads the compiled predictor may use; None: as many as ``OMP_NUM_THREADS`` says.
     """
     ask = {"labels": model.predict, "scores": model.decision_function}.get(question) or _probabilities(model)
     per_row = 8 * model.n_features if arrays.is_csr(X) else 1
-    parts = [ask(prepared(model, X[rows])) for rows in arrays.blocks(X.shape[0], per_row, _DENSE_BYTES)]
+    slices = list(arrays.blocks(X.shape[0], per_row, _DENSE_BYTES)) or [slice(0)]
+    parts = [ask(prepared(model, X[rows]), n_threads=n_threads) for rows in slices]
     return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
 
-def _probabilities(model: KernelModel) -> Callable[[Rows], Floats]:
+def _probabilities(model: KernelModel) -> Callable[..., Floats]:
     """Return what gives the probabilities of a model's classes at rows."""
     if not model.has_probability:
         raise InputError(
@@ -127,24 +130,40 @@ class Answered:
     seconds: float
 
 
+class _Fitting:
+    """A model, widened as far as rows of svmlight text have needed so far."""
+
+    def __init__(self, model: KernelModel) -> None:
+        self._model = self._wide = model
+
+    def __call__(self, block: data.Block) -> tuple[KernelModel, Rows]:
+        """Return model and rows with the same number of features."""
+        if not block.elastic:
+            return fit_columns(self._model, block.X)
+        self._wide, X = fit_columns(self._wide, block.X, elastic=True)
+        return self._wide, X
+
+
 def predict_file(
     model: KernelModel,
-    path: str,
+    path: data.Paths,
     options: data.ReadOptions | None = None,
     *,
     question: Question = "labels",
     stage: str = "predicting",
     progress: Progress | None = None,
+    n_threads: int | None = None,
 ) -> Iterator[Answered]:
-    """Yield answers for the rows of a data file, block by block, in order."""
+    """Yield answers for the rows of data files, block by block, in order."""
+    fitted = _Fitting(model)
     with contextlib.closing(data.stream(path, options or read_options(model, labels=None))) as blocks:
         for block in blocks:
-            model, X = fit_columns(model, block.X, elastic=block.elastic)
+            model, X = fitted(block)
             if block.first_row == 0:
                 _doubt(model, X)
                 answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             start = time.perf_counter()
-            values = answers(model, X, question)
+            values = answers(model, X, question, n_threads)
             yield Answered(values, block, model, X, time.perf_counter() - start)
             if progress is not None:
                 done = block.first_row + X.shape[0]
@@ -268,22 +287,22 @@ class _Tally:
 
 def evaluate_file(
     model: KernelModel,
-    path: str,
+    path: data.Paths,
     options: data.ReadOptions | None = None,
     *,
     reference: KernelModel | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Score a model on a data file with labels, and compare it with a reference model on the same rows.
+    """Score a model on data files with labels, and compare it with a reference model on these rows.
 
-    With a reference the file may lack labels: agreement and speed remain. A one-class model is scored like a classifier
-    with the classes 1 (inlier) and -1.
+    With a reference the files may lack labels: agreement and speed remain. A one-class model is scored like a
+    classifier with the classes 1 (inlier) and -1.
 
     Raises
     ------
     InputError
         Labels of another type than the model's, models that answer different questions, and all that
-        :func:`svmpress.data.stream` says about the file.
+        :func:`svmpress.data.stream` says about the files.
     """
     if reference is not None and reference.task != model.task:
         raise InputError(f"a model for {model.task} cannot be compared with one for {reference.task}")
@@ -294,6 +313,7 @@ def evaluate_file(
     known = None if model.classes_ is None else data.labels_like(model.classes_, model.classes_)
     seconds, other_seconds, unknown = 0.0, 0.0, 0
     options = options or read_options(model)
+    fitted = None if reference is None else _Fitting(reference)
     for part in predict_file(model, path, options, stage="evaluating", progress=progress):
         truth = None
         if part.block.y is not None:
@@ -302,12 +322,12 @@ def evaluate_file(
             if unknown and model.task == "outlier":
                 raise InputError("the labels of a one-class model are 1 (inlier) and -1, and there are others")
         elif reference is None:
-            raise InputError(f"{path} has no labels to compare with")
+            raise InputError(f"{part.block.file} has no labels to compare with")
         answer = data.labels_like(part.values, model.classes_)
         own.add(truth, answer)
         seconds += part.seconds
-        if reference is not None:
-            reference, X = fit_columns(reference, part.block.X, elastic=part.block.elastic)
+        if fitted is not None:
+            reference, X = fitted(part.block)
             if part.block.first_row == 0:
                 answers(reference, X[:1])
             start = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from collections.abc import Iterator, Mapping
@@ -94,6 +95,9 @@ class _Parquet:
         self._writer.write_table(table.cast(self._writer.schema))
 
     def _column(self, a: NDArray[Any]) -> Any:
+        if a.dtype.kind in "OU":
+            with contextlib.suppress(self._arrow.ArrowInvalid, self._arrow.ArrowTypeError):  # text only, fast
+                return self._arrow.array(a, self._arrow.string())
         if a.dtype.kind in "OUS":
             return self._arrow.array([None if v is None else str(v) for v in a.tolist()], self._arrow.string())
         return self._arrow.array(np.ascontiguousarray(a))

@@ -3,6 +3,7 @@
     export_web(model, folder)       a module of JavaScript for browsers and node
     export_c(model, folder)         C code for microcontrollers, in whole numbers or single precision
     export_page(model, file)        a page to try it in
+    to_torch(model)                 a layer of torch, to differentiate, to tune and to export from there
 
 An export is no file format: nothing is read back. Each target is a package of its own below this one, with a function
 that says what it cannot hold of a model, asked before anything is written; list it in :data:`TARGETS`. Every export
@@ -17,6 +18,7 @@ from svmpress.errors import InputError
 from svmpress.exports import web
 from svmpress.exports.c import CExport, c_obstacles, export_c
 from svmpress.exports.devices import DEVICES, Measured, measure, missing
+from svmpress.exports.layer import to_torch
 from svmpress.exports.quantized import QuantizedModel, pooled, quantize, table_bytes, vector_bytes
 from svmpress.exports.web import export_page, export_web, web_module, web_script
 from svmpress.model import KernelModel
@@ -36,6 +38,7 @@ __all__ = [
     "pooled",
     "quantize",
     "table_bytes",
+    "to_torch",
     "vector_bytes",
     "web_module",
     "web_script",

@@ -80,7 +80,12 @@ FORMATS: dict[str, Format] = {
     ),
     "skops": Format(skops_files.read, skops_files.write, skops_files.obstacles, (".skops",)),
     "onnx": Format(
-        onnx_read.read, onnx_write.write, onnx_write.obstacles, (".onnx",), options=("opset", "dtype"), extra="onnx"
+        onnx_read.read,
+        onnx_write.write,
+        onnx_write.obstacles,
+        (".onnx",),
+        options=("opset", "dtype", "probabilities"),
+        extra="onnx",
     ),
     "pmml": Format(pmml.read, *read_only("PMML"), (".pmml",), recognises=pmml.recognises),
 }
@@ -171,7 +176,8 @@ def save(model: Any, path: PathLike, format: str | None = None, **options: Any) 
         read back (those of converters of scikit-learn are). See :func:`obstacles` for what a format cannot hold and
         :func:`save_cost` for what it costs.
     **options
-        Of an ONNX file: ``opset``, 13 to 17 (default: 13), and ``dtype``, "float32" (default) or "float64".
+        Of an ONNX file: ``opset``, 13 to 17 (default: 13), ``dtype``, "float32" (default) or "float64", and
+        ``probabilities``, whether they are in it where the model has them (default: True).
 
     Raises
     ------

@@ -179,6 +179,8 @@ def _probability_obstacles(model: KernelModel) -> list[str]:
     sizes = {k: np.size(v) for k, v in model.probability.items()}
     if sizes and (sizes != wanted or not all(np.isfinite(v).all() for v in model.probability.values())):
         return [f"LibSVM's probability parameters would be {wanted} finite numbers here, not {sizes}"]
+    if (np.diff(model.probability.get("prob_density_marks", [])) < 0).any():
+        return ["LibSVM's marks of a one-class model's density are in ascending order"]
     return []
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import array
 import hashlib
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -215,6 +216,9 @@ def _check(lines: _Lines, header: Header) -> None:
     for key in PROBABILITY:
         if key in header:
             _need(lines, header, key, _DENSITY_MARKS if key == "prob_density_marks" else n_machines)
+    marks = header.get("prob_density_marks", [])
+    if any(a > b for a, b in itertools.pairwise(marks)):
+        lines.fail("prob_density_marks are not in ascending order")
     if TASKS[svm_type] == "classification":
         _check_classes(lines, header, n_classes)
 

@@ -1,4 +1,4 @@
-"""Decoders as plain ONNX operators: from decision values (n, M) to scores, labels and probabilities.
+"""Decoders as plain ONNX operators: from decision values (n, M) to scores and labels, and to scores of each class.
 
 Each answers as its namesake in :mod:`svmpress.decoders`, exact ties included: which side an exact zero is on is the
 difference between ``Greater`` and ``GreaterOrEqual``, and ``ArgMax`` takes the first of equals, like NumPy's.
@@ -16,10 +16,7 @@ from svmpress.decoders import Argmax, Decoder, Identity, PairDAG, PairVote, Sign
 from svmpress.formats.onnx_graph import Graph
 from svmpress.model import KernelModel
 
-LABEL, SCORES, PROBABILITIES = "label", "scores", "probabilities"
-
-_LEAST_PROBABILITY = 1e-7
-"""LibSVM keeps probabilities this far from 0 and 1."""
+LABEL, SCORES = "label", "scores"
 
 
 def decoder_obstacles(model: KernelModel) -> list[str]:
@@ -30,7 +27,7 @@ def decoder_obstacles(model: KernelModel) -> list[str]:
 
 
 def add_answers(graph: Graph, model: KernelModel, F: str) -> None:
-    """Add labels, but not of a regressor, and scores; for two calibrated classes probabilities, too."""
+    """Add labels, but not of a regressor, and scores."""
     scores = _add_scores(graph, model, F)
     if model.classes_ is not None:
         labels = plain_labels(model.classes_)
@@ -39,10 +36,14 @@ def add_answers(graph: Graph, model: KernelModel, F: str) -> None:
         graph.output(LABEL, labels.dtype)
     graph.output(SCORES, graph.dtype, *_shape_of_scores(model))
     graph.output(F, graph.dtype, model.n_outputs)
-    calibration = platt(model)
-    if calibration is not None:
-        _add_probabilities(graph, F, *calibration)
-        graph.output(PROBABILITIES, graph.dtype, 2)
+
+
+def class_scores(graph: Graph, decoder: Decoder, F: str) -> str:
+    """Return the scores of each class, (n, K), or of the later of two, (n, 1)."""
+    if not isinstance(decoder, PairDAG | PairVote):
+        return F
+    each = _ovr(graph, PairVote(decoder.classes), F)
+    return each if decoder.n_classes > 2 else graph.apply("Gather", each, _integers(graph, "later", [1]), axis=1)
 
 
 def _shape_of_scores(model: KernelModel) -> tuple[int, ...]:
@@ -193,31 +194,3 @@ _POSITIONS: dict[type[Decoder], Callable[[Graph, Any, str, str], str]] = {
     PairVote: _pair_vote,
     PairDAG: _pair_dag,
 }
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Probabilities
-# ---------------------------------------------------------------------------------------------------------
-
-
-def platt(model: KernelModel) -> tuple[float, float] | None:
-    """Return (s, t) of ``P(first class) = 1 / (1 + exp(s F + t))`` of two calibrated classes; None for others.
-
-    LibSVM's ``probA`` and ``probB`` belong to its own decision value, which is positive for the first class.
-    """
-    names = {"probA", "probB"}
-    if model.task != "classification" or not names <= set(model.probability) or model.n_outputs != 1:
-        return None
-    a, b = (np.ravel(model.probability[name]) for name in ("probA", "probB"))
-    if a.size != 1 or b.size != 1:
-        return None
-    sign = -1.0 if isinstance(model.decoder, Sign) else 1.0
-    return sign * float(a[0]), float(b[0])
-
-
-def _add_probabilities(graph: Graph, F: str, s: float, t: float) -> None:
-    exponents = graph.constant("platt_slopes", np.array([[-s, s]])), graph.constant("platt_offsets", np.array([-t, t]))
-    p = graph.apply("Sigmoid", graph.apply("Gemm", F, *exponents))
-    least = graph.constant("least_probability", _LEAST_PROBABILITY)
-    most = graph.constant("most_probability", 1 - _LEAST_PROBABILITY)
-    graph.apply("Clip", p, least, most, name=PROBABILITIES)

@@ -35,6 +35,14 @@ class Output(NamedTuple):
     shape: tuple[int | str, ...]
 
 
+class Body(NamedTuple):
+    """What a loop repeats: operators, which may read values from around it, what goes in and what comes out."""
+
+    nodes: list[Node]
+    inputs: tuple[Output, ...]
+    outputs: tuple[Output, ...]
+
+
 class Graph:
     """Operators, constants and outputs, in the order in which they were added.
 
@@ -57,6 +65,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.constants: dict[str, NDArray[Any]] = {}
         self.outputs: list[Output] = []
+        self._prefix = ""
 
     @property
     def n_bytes(self) -> int:
@@ -88,9 +97,15 @@ class Graph:
         self.nodes.append(Node(operator, inputs, names, attributes))
         return names
 
+    def inner(self, prefix: str) -> Graph:
+        """Return a graph for the body of a loop: with the same constants, and a prefix of its own for names."""
+        graph = Graph(self.dtype)
+        graph.constants, graph._prefix = self.constants, prefix
+        return graph
+
     def output(self, name: str, dtype: Any, *shape: int) -> None:
         """Offer a value of shape (n, ...) to whoever runs the graph; n is the number of rows."""
         self.outputs.append(Output(name, np.dtype(dtype), ("n", *shape)))
 
     def _fresh(self, operator: str) -> str:
-        return f"{operator.lower()}_{len(self.nodes) + 1}"
+        return f"{self._prefix}{operator.lower()}_{len(self.nodes) + 1}"

@@ -5,17 +5,18 @@ The graph reads rows (n, d) as they are, with any n: the scaling of the input is
     label             (n,)           int64 or text: what ``predict`` answers; a regressor has none
     scores            (n,) or (n, K) what ``decision_function`` answers; of a regressor, what ``predict`` does
     decision_values   (n, M)         f(x)
-    probabilities     (n, 2)         of two classes, where the model was calibrated (LibSVM's ``-b 1``)
+    probabilities     (n, K)         where the model was calibrated (LibSVM's ``-b 1``, and others)
 
 There is no operator of classical machine learning in it (``ai.onnx.ml``), which few back ends have, and no ``Min`` or
-``Max``. Everything is known without the package ``onnx``, which only puts the file together: what such a file cannot
-hold is said before anything is written.
+``Max``; LibSVM's probabilities of more than two classes need a ``Loop``, and nothing else does. Everything is known
+without the package ``onnx``, which only puts the file together: what such a file cannot hold is said before anything
+is written.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.errors import InputError, MissingExtraError, SvmpressWarning
-from svmpress.formats.onnx_decoders import add_answers, decoder_obstacles, platt
-from svmpress.formats.onnx_graph import PRODUCER, ROWS, Graph
+from svmpress.formats.onnx_decoders import add_answers, class_scores, decoder_obstacles
+from svmpress.formats.onnx_graph import PRODUCER, ROWS, Body, Graph, Node, Output
 from svmpress.formats.onnx_kernels import add_decision_values, kernel_obstacles
-from svmpress.model import KernelModel
+from svmpress.formats.onnx_probabilities import add_probabilities, has_probabilities, missing_probabilities
+from svmpress.model import KernelModel, kind_of
 from svmpress.storage import replacing
 
 OPSETS = range(13, 18)
@@ -37,7 +39,7 @@ _MOST_BYTES = 2**31 - 2**20
 """A file of Protocol Buffers has less than 2 GiB."""
 
 
-def obstacles(model: KernelModel, opset: int = 13, dtype: Any = "float32") -> list[str]:
+def obstacles(model: KernelModel, opset: int = 13, dtype: Any = "float32", probabilities: bool = True) -> list[str]:
     """Return what an ONNX file cannot hold of this model; empty when it can be written."""
     _check(opset, dtype)
     found = kernel_obstacles(model) + decoder_obstacles(model)
@@ -46,7 +48,7 @@ def obstacles(model: KernelModel, opset: int = 13, dtype: Any = "float32") -> li
         found.append(f"dense, its vectors are {n_bytes / 2**30:.1f} GiB, and an ONNX file holds less than 2")
     if found:
         return found
-    graph = _graph(model, dtype)
+    graph = _graph(model, dtype, probabilities)
     if graph.n_bytes > _MOST_BYTES:
         found.append(f"its graph would be {graph.n_bytes / 2**30:.1f} GiB, and an ONNX file holds less than 2")
     if graph.overflows:
@@ -55,7 +57,7 @@ def obstacles(model: KernelModel, opset: int = 13, dtype: Any = "float32") -> li
     return found
 
 
-def write(model: KernelModel, path: Path, opset: int = 13, dtype: Any = "float32") -> None:
+def write(model: KernelModel, path: Path, opset: int = 13, dtype: Any = "float32", probabilities: bool = True) -> None:
     """Write a model without :func:`obstacles`.
 
     Parameters
@@ -66,6 +68,8 @@ def write(model: KernelModel, path: Path, opset: int = 13, dtype: Any = "float32
         13 to 17. The graphs are the same, and what reads an opset reads the older ones: 13 is the most widely read.
     dtype : float32 or float64
         The precision of the rows, the scores and all that is between them.
+    probabilities : bool
+        Whether the graph has them where the model has. Those of more than two classes take most of the time.
 
     Raises
     ------
@@ -73,9 +77,10 @@ def write(model: KernelModel, path: Path, opset: int = 13, dtype: Any = "float32
         Without the package ``onnx``.
     """
     _check(opset, dtype)
-    if model.probability and model.task != "regression" and platt(model) is None:
-        warnings.warn(_no_probabilities(model), SvmpressWarning, stacklevel=3)
-    content = _model_proto(_graph(model, dtype), model, opset).SerializeToString(deterministic=True)
+    missing = missing_probabilities(model) if probabilities else None
+    if missing is not None:
+        warnings.warn(f"the ONNX file has no output 'probabilities': {missing}", SvmpressWarning, stacklevel=3)
+    content = _model_proto(_graph(model, dtype, probabilities), model, opset).SerializeToString(deterministic=True)
     with replacing(path) as (file,):
         file.write(content)
 
@@ -91,18 +96,14 @@ def _check(opset: int, dtype: Any) -> None:
         raise InputError(f"the dtype of an ONNX file is {' or '.join(_PRECISIONS)}, not {dtype!r}")
 
 
-def _no_probabilities(model: KernelModel) -> str:
-    if model.task == "classification":
-        what = "those of LibSVM for more than two classes are found by iterations, which plain operators have not"
-    else:
-        what = "there are none for the marks of a one-class model's density"
-    return f"the ONNX file has no output 'probabilities': {what}"
-
-
-def _graph(model: KernelModel, dtype: Any) -> Graph:
+def _graph(model: KernelModel, dtype: Any, probabilities: bool) -> Graph:
     graph = Graph(np.dtype(dtype).name)
     with np.errstate(all="ignore"):  # what overflows is found in the graph
-        add_answers(graph, model, add_decision_values(graph, model))
+        F = add_decision_values(graph, model)
+        add_answers(graph, model, F)
+        if probabilities and has_probabilities(model):
+            of_classes = kind_of(model.probability) in ("sigmoid", "temperature")
+            add_probabilities(graph, model, F, class_scores(graph, model.decoder, F) if of_classes else "")
     return graph
 
 
@@ -119,18 +120,11 @@ def _model_proto(graph: Graph, model: KernelModel, opset: int) -> Any:
         raise MissingExtraError("writing ONNX files", "onnx", "onnx") from e
     from svmpress import __version__
 
-    def value(name: str, dtype: Any, *shape: int | str) -> Any:
-        return helper.make_tensor_value_info(name, _element_type(dtype), shape)
-
-    nodes = [
-        helper.make_node(n.operator, n.inputs, n.outputs, name=n.outputs[0], **_attributes(n.attributes))
-        for n in graph.nodes
-    ]
     inside = helper.make_graph(
-        nodes,
+        _nodes(graph.nodes),
         PRODUCER,
-        [value(ROWS, graph.dtype, "n", model.n_features)],
-        [value(o.name, o.dtype, *o.shape) for o in graph.outputs],
+        _values((Output(ROWS, graph.dtype, ("n", model.n_features)),)),
+        _values(graph.outputs),
         [_tensor(name, a) for name, a in graph.constants.items()],
     )
     opsets = [helper.make_opsetid("", opset)]
@@ -146,8 +140,30 @@ def _model_proto(graph: Graph, model: KernelModel, opset: int) -> Any:
     return proto
 
 
+def _nodes(nodes: Iterable[Node]) -> list[Any]:
+    from onnx import helper
+
+    return [
+        helper.make_node(n.operator, n.inputs, n.outputs, name=n.outputs[0], **_attributes(n.attributes)) for n in nodes
+    ]
+
+
+def _values(values: Iterable[Output]) -> list[Any]:
+    from onnx import helper
+
+    return [helper.make_tensor_value_info(v.name, _element_type(v.dtype), v.shape) for v in values]
+
+
 def _attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: _element_type(v) if isinstance(v, np.dtype) else v for k, v in attributes.items()}
+    return {name: _attribute(value) for name, value in attributes.items()}
+
+
+def _attribute(value: Any) -> Any:
+    from onnx import helper
+
+    if isinstance(value, Body):
+        return helper.make_graph(_nodes(value.nodes), "body", _values(value.inputs), _values(value.outputs))
+    return _element_type(value) if isinstance(value, np.dtype) else value
 
 
 def _element_type(dtype: Any) -> int:

@@ -1,12 +1,12 @@
 """Ways to compress: the default, the paper's, reduced sets."""
 
 from svmpress.methods.auto import CANDIDATES, Auto, Candidate, Effort, FitTask, Margins, Recipe, Target, Work
-from svmpress.methods.base import Decision, Layout, Method, Outcome, Problem, Progress, share
+from svmpress.methods.base import Decision, Layout, Method, Outcome, Problem, Progress, share, share_each
 from svmpress.methods.data_free import inferred_labels
 from svmpress.methods.exact import Exact, exact_expansion
 from svmpress.methods.experiment import Experiment
 from svmpress.methods.holdout import Holdout, split_rows
-from svmpress.methods.paper import LarsSVM, Paper
+from svmpress.methods.paper import LarsSVM, Paper, Share
 from svmpress.methods.reduced_set import ReducedSet, RkhsDistance
 from svmpress.methods.score import Check, Score
 
@@ -33,10 +33,12 @@ __all__ = [
     "ReducedSet",
     "RkhsDistance",
     "Score",
+    "Share",
     "Target",
     "Work",
     "exact_expansion",
     "inferred_labels",
     "share",
+    "share_each",
     "split_rows",
 ]

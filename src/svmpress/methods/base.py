@@ -187,3 +187,18 @@ def share(m: int, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
     by_remainder = np.argsort(-(exact - out), kind="stable")
     out[by_remainder[: m - int(out.sum())]] += 1
     return out
+
+
+def share_each(m: int, sizes: NDArray[np.intp], total: int) -> NDArray[np.intp]:
+    """Return the share m / total of each part by itself, rounded, and at least one vector of a part that has any.
+
+    Where parts have vectors in common, ``sizes`` add up to more than ``total``, and these shares to more than m.
+
+    Examples
+    --------
+    >>> share_each(10, np.array([50, 66, 3, 0]), 100).tolist()
+    [5, 7, 1, 0]
+    """
+    sizes = np.asarray(sizes, dtype=np.intp)
+    rounded = np.floor(sizes * (m / total) + 0.5).astype(np.intp)
+    return np.minimum(np.maximum(rounded, 1), sizes)

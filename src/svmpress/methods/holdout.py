@@ -6,8 +6,6 @@ All are fractions, and larger is better.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +14,7 @@ from svmpress.errors import InputError
 from svmpress.methods.base import Problem
 from svmpress.methods.score import Score
 from svmpress.model import KernelExpansion
-from svmpress.numerics import Floats, Rows, arrays
+from svmpress.numerics import Floats, Rows, arrays, lazy_property
 
 HELD_OUT = 0.2
 """The share of rows that is held out, as in the paper."""
@@ -92,11 +90,11 @@ class Holdout:
         """The number of rows."""
         return int(self.X.shape[0])
 
-    @cached_property
+    @lazy_property
     def _values_of_source(self) -> Floats:
         return self._problem.values(self.X)
 
-    @cached_property
+    @lazy_property
     def source(self) -> Score:
         """What the source itself scores."""
         return self.score_values(self._values_of_source)

@@ -1,7 +1,7 @@
 """The method of the paper: LARS-SVM, then gradient support vectors, one machine at a time.
 
 Each machine of the source (the only one of a binary SVM, each pair of one-vs-one, each class of one-vs-rest) is
-compressed by itself on its own support vectors, with a share of the budget in proportion to their number:
+compressed by itself on its own support vectors:
 
 1. LARS-SVM picks m of them (equations 5 to 9, :mod:`svmpress.select.lars_svm`);
 2. conjugate gradient moves them and their coefficients so that they reproduce the machine's decision values on all of
@@ -9,21 +9,34 @@ compressed by itself on its own support vectors, with a share of the budget in p
 
 Every vector serves one machine, so a one-vs-one model made this way fits a LibSVM file without copies. A regressor and
 a one-class SVM have no labels to regress; their decision values stand in.
+
+How many vectors each machine gets, the paper does not say. Its "10 % of the support vectors" can be read in two ways,
+and ``share`` chooses:
+
+- ``"together"``: m distinct vectors in all, shared out in proportion to the machines' support vectors. A prediction
+  takes m kernel values.
+- ``"per-machine"``: of each machine the share m / n of its own support vectors, n being those of the whole model. A
+  support vector of one-vs-one serves up to K - 1 of the K (K - 1) / 2 machines, and moves away in another direction in
+  each, so that a prediction takes up to K - 1 times as many kernel values: more than the source itself, maybe.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Identity, PairDAG, PairVote, class_pairs, pair_mask
-from svmpress.methods.base import Outcome, Problem, share
+from svmpress.errors import InputError
+from svmpress.methods.base import Outcome, Problem, share, share_each
 from svmpress.model import KernelExpansion
 from svmpress.numerics import Floats, TracePoint, arrays
 from svmpress.objectives import ExpansionObjective, Parameters, SquaredError, joint_descent
 from svmpress.select import SelectionPath, SelectionStatus, Target, lars_svm
+
+Share = Literal["together", "per-machine"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +49,23 @@ class LarsSVM:
         What LARS regresses: labels, as in the paper, or the machine's decision values.
     refit : bool
         Whether the coefficients of the selected vectors are solved for again; LARS leaves them shrunken.
+    share : "together" or "per-machine"
+        What a ratio is a share of: the vectors of all machines together, or those of each machine by itself, see the
+        module's docstring. No other budget than a ratio can be given with the latter.
     """
 
     target: Target = "labels"
     refit: bool = False
+    share: Share = "together"
+
+    def __post_init__(self) -> None:
+        if self.share not in get_args(Share):
+            raise InputError(f"unknown share {self.share!r}; choose one of {', '.join(get_args(Share))}")
+
+    @property
+    def needs_ratio(self) -> bool:
+        """Whether the size is a share of each machine, so that it says nothing about the size of the whole."""
+        return self.share == "per-machine"
 
     def run(self, problem: Problem, m: int, smaller: Outcome | None = None) -> Outcome:
         """Return an expansion of ``m`` support vectors; a smaller one is no help to LARS."""
@@ -52,8 +78,8 @@ class Paper(LarsSVM):
 
     Parameters
     ----------
-    target, refit
-        As in :class:`LarsSVM`, for the start.
+    target, refit, share
+        As in :class:`LarsSVM`; the first two are about the start.
     max_iter : int
         Conjugate-gradient iterations for each machine; 0 leaves the vectors where LARS found them.
     """
@@ -68,7 +94,9 @@ class _Machines:
         self.problem, self.method = problem, method
         self.source = problem.source.expansion
         self.members = [np.flatnonzero(column) for column in self.source.coef.T]
-        self.shares = share(m, np.array([len(i) for i in self.members]))
+        sizes = np.array([len(rows) for rows in self.members])
+        each = method.share == "per-machine"
+        self.shares = share_each(m, sizes, self.source.n_vectors) if each else share(m, sizes)
         self.path: dict[str, SelectionPath] = {}
         self.trace: dict[str, tuple[TracePoint, ...]] = {}
 

@@ -6,7 +6,6 @@ V: (m, d) vectors   A: (m, M) coefficients   b: (M,) intercepts      (equation 3
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from svmpress.decoders import Floats
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
-from svmpress.numerics import Array, Rows, arrays
+from svmpress.model.elsewhere import values_elsewhere
+from svmpress.numerics import Array, Rows, arrays, lazy_property
 from svmpress.predictor import Predictor
 
 _VECTOR_BLOCK = 4096
@@ -116,7 +116,12 @@ class KernelExpansion:
         )
         return int(self.n_vectors * (self.n_features + weights))
 
-    @cached_property
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """The precision that it computes in: float32 if vectors, coefficients and intercepts all are, else float64."""
+        return np.result_type(self.vectors.dtype, self.coef, self.intercept)
+
+    @lazy_property
     def predictor(self) -> Predictor:
         """The compiled predictor of this expansion, for the arrays that it can read."""
         return Predictor(self.kernel, self.vectors, self.coef, self.intercept)
@@ -132,34 +137,24 @@ class KernelExpansion:
 
         Rows go through the compiled predictor where that applies (see :mod:`svmpress.predictor`). Otherwise the loop
         runs over blocks of rows and of vectors: beyond the result it needs about ``max_bytes``, whatever the number
-        of either. ``scaling`` is applied to each block of rows first.
+        of either (elsewhere than on the host, see :mod:`svmpress.model.elsewhere`). ``scaling`` is applied to each
+        block of rows first.
         """
         fast = self.predictor(X, scaling, n_threads)
         if fast is not None:
             return fast
-        xp, device = arrays.namespace(X), arrays.device_of(X)
-        host = arrays.is_csr(X) or isinstance(X, np.ndarray)
-        precision = np.result_type(self.vectors.dtype, self.coef, self.intercept)
-
-        def here(a: Any) -> Any:
-            return xp.asarray(np.array(a, dtype=precision), device=device)
-
-        coef, intercept = here(self.coef), here(self.intercept)
-        # vectors cross over a block at a time, and sparse ones become dense on the way
-        limit = _VECTOR_BLOCK if host else (max_bytes or arrays.DEFAULT_MAX_BYTES) // (32 * self.n_features)
-        width = max(1, min(self.n_vectors, limit, _VECTOR_BLOCK))
+        if not arrays.is_csr(X) and not isinstance(X, np.ndarray):
+            return values_elsewhere(self, X, max_bytes, scaling)
+        values = np.empty((X.shape[0], self.n_outputs), self.precision)
+        width = max(1, min(self.n_vectors, _VECTOR_BLOCK))
         row_bytes = 8 * (4 * width + 3 * self.n_features + 2 * self.n_outputs)
-        values = xp.empty((X.shape[0], self.n_outputs), dtype=coef.dtype, device=device)
         for rows in arrays.blocks(X.shape[0], row_bytes, max_bytes):
             x = arrays.take(X, rows)
             x = x if scaling is None else scaling(x)
-            x = x if host else xp.astype(x, coef.dtype, copy=False)  # torch multiplies no mixed precisions
-            F = xp.zeros_like(values[rows, :]) + intercept
+            F = np.zeros_like(values[rows]) + self.intercept
             for some in arrays.blocks(self.n_vectors, 1, width):
-                V = arrays.take(self.vectors, some)
-                V = V if host else here(arrays.dense(V))
-                F += xp.matmul(self.kernel.gram(x, V), coef[some, :])
-            values[rows, :] = F
+                F += np.matmul(self.kernel.gram(x, arrays.take(self.vectors, some)), self.coef[some])
+            values[rows] = F
         return values
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from html import escape
 from types import MappingProxyType
 from typing import Any, Literal
@@ -21,9 +20,10 @@ from numpy.typing import NDArray
 from svmpress.decoders import Decoder, Floats, PairVote
 from svmpress.errors import InputError
 from svmpress.kernels import Kernel
+from svmpress.model.elsewhere import all_finite, here, labels_of, scores_of
 from svmpress.model.expansion import KernelExpansion, Scaling
 from svmpress.model.probability import Probabilities, kind_of
-from svmpress.numerics import arrays, as_array, check_threads
+from svmpress.numerics import arrays, as_array, check_threads, lazy_property
 from svmpress.predictor import Ballot
 
 Task = Literal["classification", "regression", "outlier"]
@@ -144,7 +144,9 @@ class KernelModel:
         Parameters
         ----------
         X : array-like (n, d), a SciPy sparse matrix, or a table
-            If columns of the table and :attr:`feature_names` are text, they are matched by name.
+            If columns of the table and :attr:`feature_names` are text, they are matched by name. Tensors of torch, and
+            arrays of other libraries than NumPy, are answered where they are: what comes back is an array of the same
+            library on the same device.
         max_bytes : int, optional
             About how much memory to use beyond the result.
         n_threads : int, optional
@@ -159,9 +161,9 @@ class KernelModel:
         if F is None:
             X = arrays.check_rows(X, n_features=self.n_features)
             with np.errstate(over="ignore", invalid="ignore"):
-                F = arrays.to_numpy(self.expansion.decision_values(X, max_bytes, self.scaling, n_threads))
-            bad = ~np.isfinite(F).all(axis=1)
-            if bad.any():
+                F = self.expansion.decision_values(X, max_bytes, self.scaling, n_threads)
+            if not all_finite(F):
+                bad = ~np.isfinite(arrays.to_numpy(F)).all(axis=1)
                 raise InputError(
                     f"the values of row {int(np.argmax(bad))} are too large for the {self.kernel.name} kernel of this "
                     f"model: its answer overflows {F.dtype}"
@@ -170,24 +172,32 @@ class KernelModel:
 
     def decision_function(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> Floats:
         """Return the scores of each row as scikit-learn defines them, (n,) or (n, K) or (n, M)."""
-        return self.decoder.scores(self.decision_values(X, max_bytes, n_threads))
+        return scores_of(self.decoder, self.decision_values(X, max_bytes, n_threads))
 
     def predict(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> NDArray[Any]:
-        """Return the answer for each row, (n,); see :meth:`decision_values` for the arguments."""
+        """Return the answer for each row, (n,); see :meth:`decision_values` for the arguments.
+
+        Labels that are text are an array of NumPy, whatever the rows are: tensors hold numbers.
+        """
         n_threads = None if n_threads is None else check_threads(n_threads)
         if self._ballot is not None and isinstance(self.decoder, PairVote):
             labels = self._ballot.labels(self.decoder, X, self.scaling, n_threads)
             if labels is not None:
                 return labels
-        return self.decoder.labels(self.decision_values(X, max_bytes, n_threads))
+        return labels_of(self.decoder, self.decision_values(X, max_bytes, n_threads))
 
     @property
     def has_probability(self) -> bool:
         """Whether there is a :meth:`predict_proba`."""
-        return self.task == "classification" and kind_of(self.probability) is not None
+        kind = kind_of(self.probability)
+        return kind is not None and {"classification": kind != "marks", "outlier": kind == "marks"}.get(
+            self.task, False
+        )
 
     def predict_proba(self, X: Any, max_bytes: int | None = None, n_threads: int | None = None) -> Floats:
-        """Return the probability of each class, (n, K), in the order of ``classes_``.
+        """Return the probability of each class, (n, K), in the order of ``classes_``: of a one-class model, -1 and 1.
+
+        Of tensors, decision values come to the host for this, and the probabilities go back.
 
         Raises
         ------
@@ -199,14 +209,15 @@ class KernelModel:
                 "the model has no probabilities, as its source had none: compress a CalibratedClassifierCV around "
                 "the SVM, or a LibSVM model that was trained with -b 1"
             )
-        return self._sure(self.decision_values(X, max_bytes, n_threads))
+        F = self.decision_values(X, max_bytes, n_threads)
+        return self._sure(F) if isinstance(F, np.ndarray) else here(self._sure(arrays.to_numpy(F)), F)
 
-    @cached_property
+    @lazy_property
     def _sure(self) -> Probabilities:
         """From decision values to probabilities."""
         return Probabilities(self.probability, self.decoder)
 
-    @cached_property
+    @lazy_property
     def _ballot(self) -> Ballot | None:
         """A faster way to the labels of many rows, where there is one."""
         if not isinstance(self.decoder, PairVote) or self.decoder.break_ties:

@@ -1,12 +1,14 @@
 """Probabilities of classes: what turns decision values into them, and how that is fitted.
 
-The parameters are named arrays, ``KernelModel.probability``, of one of four kinds:
+The parameters are named arrays, ``KernelModel.probability``, of one of five kinds:
 
     pairs         probA, probB (M,)               of LibSVM: a sigmoid a pair, then coupled
     sigmoid       sigmoid_slope, sigmoid_offset   (K,): a sigmoid a class, then normalised
     isotonic      isotonic_x, isotonic_y          (Σ n_k,): a curve a class, through n_k points in ascending
                   isotonic_points                 order, (K,), then normalised
     temperature   inverse_temperature (1,)        softmax of the scores times that
+    marks         prob_density_marks (10,)        of LibSVM's one-class models: the decision values at which the
+                                                  probability of an inlier becomes 0.1, 0.2, ..., 0.9, 0.999
 
 *Pairs* (J. C. Platt, 1999): the first class i of a pair has ``r_ij = 1 / (1 + exp(A F_ij + B))`` of the probability of
 both, where F is positive for class i. Coupling (T.-F. Wu, C.-J. Lin, R. C. Weng, *Probability estimates for multi-class
@@ -33,22 +35,25 @@ from scipy.special import expit, log_softmax, softmax
 from svmpress.decoders import Argmax, Decoder, Floats, PairDAG, PairVote, Sign, class_pairs
 from svmpress.errors import InputError
 
-Kind = Literal["pairs", "sigmoid", "isotonic", "temperature"]
+Kind = Literal["pairs", "sigmoid", "isotonic", "temperature", "marks"]
 
 _LEAST = 1e-7
 """What LibSVM allows of two classes at least."""
 _BINS = 15
 """Of confidence, for the calibration error."""
+_INLIER_LEVELS = np.array([0.001, *(np.arange(1, 10) / 10), 0.999])
+"""The probabilities that an inlier can have: below the first mark, from each mark on."""
 _MEMBERS: dict[str, Kind] = {
     "probA": "pairs",
     "sigmoid_slope": "sigmoid",
     "isotonic_x": "isotonic",
     "inverse_temperature": "temperature",
+    "prob_density_marks": "marks",
 }
 
 
 def kind_of(parameters: Mapping[str, Any]) -> Kind | None:
-    """Return the kind of these parameters; None where they are none, or not of classes."""
+    """Return the kind of these parameters; None where they are none, or not of classes or inliers."""
     return next((kind for name, kind in _MEMBERS.items() if name in parameters), None)
 
 
@@ -78,6 +83,7 @@ class Probabilities:
             "sigmoid": self._by_sigmoids,
             "isotonic": self._by_curves,
             "temperature": self._by_temperature,
+            "marks": self._by_marks,
         }[kind or "pairs"]
 
     def __call__(self, F: Floats) -> Floats:
@@ -96,6 +102,10 @@ class Probabilities:
         scores = class_scores(self._decoder, F)
         both = np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
         return np.asarray(softmax(self._parameters["inverse_temperature"] * both, axis=1))
+
+    def _by_marks(self, F: Floats) -> Floats:
+        inlier = _INLIER_LEVELS[np.searchsorted(self._parameters["prob_density_marks"], F[:, 0], side="right")]
+        return np.stack([1 - inlier, inlier], axis=1)
 
     def _by_sigmoids(self, F: Floats) -> Floats:
         slope, offset = self._parameters["sigmoid_slope"], self._parameters["sigmoid_offset"]
@@ -134,11 +144,14 @@ def _check(parameters: Mapping[str, Floats], kind: Kind | None, n_classes: int) 
         "sigmoid": {"sigmoid_slope": n_scores, "sigmoid_offset": n_scores},
         "isotonic": {"isotonic_x": n_points, "isotonic_y": n_points, "isotonic_points": n_scores},
         "temperature": {"inverse_temperature": 1},
+        "marks": {"prob_density_marks": len(_INLIER_LEVELS) - 1},
     }
     for name, size in ({} if kind is None else wanted[kind]).items():
         a = parameters.get(name)
         if a is None or a.shape != (size,) or not np.isfinite(a).all():
             raise InputError(f"{name} of the model's probabilities must be {size} finite numbers")
+    if kind == "marks" and (np.diff(parameters["prob_density_marks"]) < 0).any():
+        raise InputError("prob_density_marks of the model's probabilities must be in ascending order")
 
 
 def class_scores(decoder: Decoder, F: Floats) -> Floats:
@@ -221,7 +234,7 @@ def fit_probability(kind: Kind, decoder: Decoder, F: Floats, targets: Floats) ->
 
     Parameters
     ----------
-    kind : "pairs", "sigmoid", "isotonic" or "temperature"
+    kind : "pairs", "sigmoid", "isotonic", "temperature" or "marks"
     decoder : Decoder
     F : (n, M)
         Decision values.
@@ -235,6 +248,8 @@ def fit_probability(kind: Kind, decoder: Decoder, F: Floats, targets: Floats) ->
         parts = np.divide(targets[:, pairs[:, 0]], weights, out=np.full_like(values, 0.5), where=weights > 0)
         found = [fit_sigmoid(values[:, k], parts[:, k], weights[:, k]) for k in range(len(pairs))]
         return {"probA": np.array([a for a, _ in found]), "probB": np.array([b for _, b in found])}
+    if kind == "marks":
+        return {"prob_density_marks": _fit_marks(F[:, 0], targets[:, 1])}
     scores = class_scores(decoder, F)
     wanted = targets[:, 1:] if scores.shape[1] == 1 else targets
     if kind == "temperature":
@@ -269,6 +284,12 @@ def fit_sigmoid(f: Floats, targets: Floats, weights: Floats) -> tuple[float, flo
 
     found = minimize(loss, [0.0, np.log((no + 1) / (yes + 1))], jac=True, method="L-BFGS-B", options={"gtol": 1e-8})
     return float(found.x[0] / scale), float(found.x[1])
+
+
+def _fit_marks(f: Floats, inlier: Floats) -> Floats:
+    """Return marks that so many of the values f (n,) lie below as there are rows less likely to be inliers."""
+    below = [float(np.mean(inlier < level - 0.05)) for level in [*_INLIER_LEVELS[1:-1], 1.0]]
+    return np.asarray(np.quantile(f, below), dtype=np.float64)
 
 
 def _fit_temperature(scores: Floats, targets: Floats) -> Floats:

@@ -1,4 +1,4 @@
-/* What objective.c and the passes over the rows (passes.h) say to each other.
+/* What an evaluation of an objective (evaluation.c) and the passes over the rows (passes.h) say to each other.
  *
  * Compression moves vectors V (m, d) so that k(X, V) A + b comes close to targets on rows X (n, d). One evaluation is
  * two passes over the rows, a block of them in cache at a time, all in double precision:

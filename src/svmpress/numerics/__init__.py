@@ -22,6 +22,7 @@ from svmpress.numerics.arrays import (
     transposed_dot,
 )
 from svmpress.numerics.columns import common_columns, select_columns
+from svmpress.numerics.lazy import lazy_property
 from svmpress.numerics.optimisers import (
     STEPS_REMEMBERED,
     Progress,
@@ -74,6 +75,7 @@ __all__ = [
     "drawn_rows",
     "executor_of",
     "is_csr",
+    "lazy_property",
     "memory_for",
     "minimise_watched",
     "namespace",

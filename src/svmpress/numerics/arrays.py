@@ -376,15 +376,16 @@ def widen(X: Rows, n_features: int) -> Rows:
     return np.hstack([X, np.zeros((X.shape[0], extra), dtype=X.dtype)])
 
 
-def scale_columns(X: Rows, shift: NDArray[Any] | None, factor: NDArray[Any]) -> Rows:
+def scale_columns(X: Rows, shift: Array | None, factor: Array) -> Rows:
     """Return ``(X - shift) * factor``; sparse rows stay sparse, so they need ``shift=None``."""
     if is_csr(X):
         if shift is not None:
             raise InputError("sparse rows cannot be shifted by a scaler without becoming dense")
         return sparse.csr_array(X.multiply(factor[None, :]))
-    xp, device = namespace(X), array_api_compat.device(X)
-    factor = xp.asarray(factor, device=device)
-    return X * factor if shift is None else (X - xp.asarray(shift, device=device)) * factor
+    if not isinstance(X, np.ndarray):  # copies, as other libraries take no memory that must not be written to
+        xp, device = namespace(X), array_api_compat.device(X)
+        shift, factor = (a if a is None else xp.asarray(np.array(a), device=device) for a in (shift, factor))
+    return X * factor if shift is None else (X - shift) * factor
 
 
 # ---------------------------------------------------------------------------------------------------------

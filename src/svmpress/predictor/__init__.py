@@ -17,7 +17,6 @@ compiled predictor off; ``SVMPRESS_ISA`` forces one of ``avx512``, ``avx2`` and 
 from __future__ import annotations
 
 import platform
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from svmpress import native
 from svmpress.decoders import pair_signs
-from svmpress.numerics import arrays, threads
+from svmpress.numerics import arrays, lazy_property, threads
 from svmpress.predictor import packing
 from svmpress.predictor.packing import Kernel
 from svmpress.predictor.voting import Ballot
@@ -140,7 +139,7 @@ class Predictor:
         self._packed = _compiled.Packed(isa=isa, itemsize=self._dtype.itemsize, **parts)
         return self._packed
 
-    @cached_property
+    @lazy_property
     def _runs(self) -> list[packing.Run]:
         """The groups of the coefficients; to find them is most of the work of packing."""
         return packing.runs_of(self._parts[2], self._layout()[1])

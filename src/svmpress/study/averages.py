@@ -31,6 +31,8 @@ class Point:
         How many.
     spread : float
         Sample standard deviation of the accuracy; 0 for one seed.
+    machine_vectors : float
+        0 where the records do not say.
     elsewhere : bool
         Whether seconds are of another machine than the full SVM's.
     """
@@ -45,6 +47,7 @@ class Point:
     file_bytes: float
     build_seconds: float
     predict_seconds: float
+    machine_vectors: float = 0.0
     elsewhere: bool = False
 
 
@@ -84,6 +87,7 @@ def _point(cells: Sequence[Cell], machines: Mapping[Key, Machine], here: Machine
         file_bytes=mean(lambda c: c.file_bytes),
         build_seconds=mean(lambda c: c.build_seconds, on[where]),
         predict_seconds=mean(lambda c: c.predict_seconds, on[where]),
+        machine_vectors=mean(lambda c: c.machine_vectors),
         elsewhere=here is not None and where != here,
     )
 

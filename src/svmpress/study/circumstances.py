@@ -34,10 +34,12 @@ def what_was_run(records: Records) -> list[str]:
         "answers as the full SVM does. Multiply-adds of a prediction are one for each feature of each vector "
         "(of sparse rows: for each non-zero, on average) and one for each coefficient that is not zero. "
         "Build times contain everything from the trained SVM, or from the rows where a method trains its own, to the "
-        "small model (of the SVC on a subsample: the search for the rows, a dozen trainings); times of prediction are "
+        "small model (of the SVC on a subsample: the search for the rows, a dozen trainings; of networks, boosting and "
+        "Fourier features: their cross-validation); times of prediction are "
         "the best of several runs over 1,000 test rows in one batch.",
-        "svmpress, Reduced-SVM, the SVC on a subsample and Nystroem know the labels of the training rows, LARS-SVM and "
-        "CVM those of the support vectors; the reduced set, k-means and random vectors are fitted to values of the SVM "
+        "svmpress, Reduced-SVM, the SVC on a subsample, Nystroem, networks, boosting and Fourier features know the "
+        "labels of the training rows, LARS-SVM and CVM those of the support vectors; the reduced set, k-means and "
+        "random vectors are fitted to values of the SVM "
         "alone. Where held-out rows prefer it, svmpress fits classes and not the SVM's values: such a model can be "
         "better than the SVM, answers less like it, and has one output a class instead of one a pair ([method.md]"
         "(method.md)).",

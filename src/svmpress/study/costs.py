@@ -36,6 +36,17 @@ def row_width(X: Rows) -> float:
     return X.nnz / max(1, X.shape[0]) if is_csr(X) else float(X.shape[1])
 
 
+def array_bytes(a: Rows) -> int:
+    """Return the bytes of an array in a file, CSR as its three parts.
+
+    Examples
+    --------
+    >>> array_bytes(np.zeros((3, 2)))
+    48
+    """
+    return sum(int(part.nbytes) for part in ((a.data, a.indices, a.indptr) if is_csr(a) else (a,)))
+
+
 def file_bytes(model: KernelModel) -> int:
     """Return the size of the saved model."""
     with tempfile.TemporaryDirectory() as folder:
@@ -68,4 +79,5 @@ def built(task: Task, size: int, model: KernelModel, seconds: float, notes: str 
         seconds=seconds,
         predict=model.predict,
         notes=notes,
+        machine_vectors=int(np.count_nonzero(e.coef)),
     )

@@ -4,6 +4,8 @@
     figure3-peers         vectors, svmpress and what else a user might pick
     figure3-operations    multiply-adds of a prediction
     figure3-time          measured time of 1,000 predictions
+    figure3-learners      multiply-adds, svmpress and what one could train instead
+    figure3-bytes         bytes of the model, likewise
 
 Horizontal axes are logarithmic. Points are means over seeds, bars one standard deviation. The full SVM is a line, and
 a star where its cost is on the axis. Methods differ by colour (Okabe and Ito's palette), marker and dashes, so that
@@ -32,7 +34,9 @@ STYLES: dict[str, tuple[str, str, Any]] = {
     "auto": (_BLUE, "o", _SOLID),
     "auto-libsvm": (_SKY, "s", _DASHED),
     "cvm": (_GREEN, "^", _DASHED),
+    "cvm-per-machine": (_ORANGE, "p", _SOLID),
     "lars-svm": (_GREY, "v", _DOTTED),
+    "lars-svm-per-machine": (_PURPLE, "<", _DOTTED),
     "reduced-svm": (_RED, "D", _MIXED),
     "reduced-svm-shared": (_BROWN, "d", _MIXED),
     "reduced-set": (_PURPLE, "P", _MIXED),
@@ -40,6 +44,10 @@ STYLES: dict[str, tuple[str, str, Any]] = {
     "random": (_GREY, "x", _DOTTED),
     "subsample-svc": (_BLACK, "<", _DOTTED),
     "nystroem": (_YELLOW, ">", _SOLID),
+    "fourier": (_ORANGE, "p", _MIXED),
+    "mlp": (_RED, "h", _DASHED),
+    "boosting": (_GREEN, "H", _SOLID),
+    "boosting-bytes": (_GREEN, "H", _DASHED),
     "dlib": (_GREEN, "^", _DASHED),
     "dlib-pair": (_RED, "h", _SOLID),
 }
@@ -73,7 +81,13 @@ class Kind:
 CLOSE_UP = 0.25
 """How far below the full SVM's accuracy figures of many methods reach."""
 KINDS = (
-    Kind("figure3", "vectors", "vectors", ("lars-svm", "reduced-svm", "cvm", "auto"), 1.0),
+    Kind(
+        "figure3",
+        "vectors",
+        "vectors",
+        ("lars-svm", "lars-svm-per-machine", "reduced-svm", "cvm", "cvm-per-machine", "auto"),
+        1.0,
+    ),
     Kind(
         "figure3-peers",
         "vectors",
@@ -102,6 +116,20 @@ KINDS = (
             "lars-svm", "reduced-svm", "reduced-svm-shared", "k-means", "subsample-svc", "nystroem", "reduced-set",
             "cvm", "auto-libsvm", "auto",
         ),
+        CLOSE_UP,
+    ),
+    Kind(
+        "figure3-learners",
+        "multiply_adds",
+        "multiply-adds of a prediction",
+        ("nystroem", "reduced-set", "fourier", "boosting", "mlp", "auto"),
+        CLOSE_UP,
+    ),
+    Kind(
+        "figure3-bytes",
+        "file_bytes",
+        "bytes of the model",
+        ("random", "nystroem", "reduced-set", "fourier", "boosting-bytes", "mlp", "auto-libsvm", "auto"),
         CLOSE_UP,
     ),
 )  # fmt: skip
@@ -187,7 +215,7 @@ def _mark_axis(panel: Any, kind: Kind) -> None:
     plain = FuncFormatter(lambda x, _: f"{x:,.0f}")
     panel.xaxis.set_major_locator(LogLocator(subs=subs))
     panel.xaxis.set_major_formatter(
-        plain if kind.x == "vectors" else EngFormatter("s" if kind.x == "predict_seconds" else "")
+        plain if kind.x == "vectors" else EngFormatter({"predict_seconds": "s", "file_bytes": "B"}.get(kind.x, ""))
     )
     panel.xaxis.set_minor_formatter(NullFormatter())
     panel.tick_params(labelsize=8)

@@ -1,10 +1,11 @@
-"""The methods of the study: the paper's, svmpress's own, and (:mod:`.peers`, :mod:`.dlib_pair`) what else there is.
+"""The methods of the study: the paper's, svmpress's, and others (:mod:`.peers`, :mod:`.learners`, :mod:`.dlib_pair`).
 
 Each makes models of a task's teacher, or of its training rows, and counts its costs by :mod:`.costs`:
 
     full                the teacher itself
     lars-svm            LARS-SVM of the paper: support vectors of each machine, selected and not moved (equation 9)
     cvm                 the paper's Compressed Vector Machine: LARS-SVM, then gradient support vectors (equation 10)
+    ...-per-machine     these two with a share of the support vectors of each machine, not of all machines together
     auto                svmpress as it comes: vectors shared by all machines
     auto-libsvm         the same, each vector in one class as in a LibSVM file
     reduced-svm         Reduced-SVM: a squared-hinge SVM on a basis grown from training rows
@@ -14,7 +15,8 @@ Each makes models of a task's teacher, or of its training rows, and counts its c
 The machines of a one-vs-one model are treated by the paper one by one, each with its share of the m vectors in
 proportion to its support vectors, and so are they here for LARS-SVM, CVM and Reduced-SVM. A machine whose share is none
 answers with a constant. With many classes and few vectors that is most of them, and such a model answers badly,
-however its vectors are selected. Where several machines take the same row it counts once.
+however its vectors are selected. Where several machines take the same row it counts once. In the methods "per machine"
+each machine keeps the share of its own support vectors that m is of the teacher's, and the model has more than m.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ from numpy.typing import NDArray
 
 from svmpress.compression import compress
 from svmpress.decoders import PairDAG, PairVote, class_pairs
-from svmpress.methods import Auto, Layout, Method, Paper, Problem, ReducedSet, RkhsDistance, share
+from svmpress.methods import Auto, Layout, Method, Paper, Problem, ReducedSet, RkhsDistance, Share, share, share_each
 from svmpress.model import KernelExpansion, KernelModel
 from svmpress.numerics import Backend, Floats, Rows, arrays
 from svmpress.objectives import sides_of
 from svmpress.select import lars_svm, reduced_svm
 from svmpress.study.costs import built, merged
 from svmpress.study.dlib_pair import DlibPair, DlibReduce
+from svmpress.study.learners import Boosting, FourierFeatures, Perceptron
 from svmpress.study.peers import NystroemSVC, Refitted, SubsampleSVC, centres, random_vectors
 from svmpress.study.task import Built, NotApplicable, StudyMethod, Task
 
@@ -70,6 +73,8 @@ class Compressed:
     name, label : str
     method : str or Method
     layout : "shared" or "libsvm"
+    share : "together" or "per-machine"
+        What a size is a share of; the latter is for a method that knows it.
     seeded : bool
     device : str
         Where to compute.
@@ -79,6 +84,7 @@ class Compressed:
     label: str
     method: str | Method
     layout: Layout = "shared"
+    share: Share = "together"
     seeded: bool = True
     grows: bool = False
     device: str = "cpu"
@@ -87,13 +93,17 @@ class Compressed:
         """Yield the compressed teacher at each size."""
         if self.layout == "libsvm" and not isinstance(task.teacher.decoder, PairVote | PairDAG):
             raise NotApplicable("with a single machine the two layouts are the same; see auto")
+        each = self.share == "per-machine"
+        if each:
+            _refuse_one_machine(task, "cvm")
+        n = task.teacher.n_vectors
         for size in sizes:
             start = time.perf_counter()
             found = compress(
                 task.teacher,
                 task.X,
                 task.y,
-                vectors=size,
+                **({"ratio": size / n} if each else {"vectors": size}),
                 method=self.method,
                 layout=self.layout,
                 device=self.device,
@@ -102,6 +112,11 @@ class Compressed:
             )
             seconds = time.perf_counter() - start
             yield replace(built(task, size, merged(found.model), seconds, found.detail), device=self.device)
+
+
+def _refuse_one_machine(task: Task, other: str) -> None:
+    if task.teacher.n_outputs == 1:
+        raise NotApplicable(f"a share of the only machine is a share of all together; see {other}")
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -122,15 +137,19 @@ class _Part:
 class _Machines:
     """How m vectors are shared out among the machines of a teacher, and how its parts become a model again."""
 
-    def __init__(self, teacher: KernelModel) -> None:
-        self.teacher = teacher
+    def __init__(self, teacher: KernelModel, of: Share = "together") -> None:
+        self.teacher, self.of = teacher, of
         self.members = [np.flatnonzero(column) for column in teacher.expansion.coef.T]
         self._support = np.array([len(rows) for rows in self.members])
 
     def sizes(self, sizes: Sequence[int]) -> list[list[int]]:
         """Return for each machine the sizes at which its path will be read, ascending; 0 is a constant."""
-        shares = np.stack([share(m, self._support) for m in sizes])
+        shares = np.stack([self._share(m) for m in sizes])
         return [sorted({int(k) for k in column}) for column in shares.T]
+
+    def _share(self, m: int) -> NDArray[np.intp]:
+        each = self.of == "per-machine"
+        return share_each(m, self._support, self.teacher.n_vectors) if each else share(m, self._support)
 
     def model(self, table: Rows, m: int, parts: Sequence[dict[int, _Part]]) -> tuple[KernelModel, float]:
         """Return the model of m vectors and the seconds that its machines took.
@@ -143,7 +162,7 @@ class _Machines:
         parts : sequence of dict
             For each machine, its part by size; size 0 is the constant.
         """
-        chosen = [of[int(k)] for of, k in zip(parts, share(m, self._support), strict=True)]
+        chosen = [of[int(k)] for of, k in zip(parts, self._share(m), strict=True)]
         rows = np.unique(np.concatenate([part.rows for part in chosen]))
         coef = np.zeros((len(rows), len(chosen)))
         for p, part in enumerate(chosen):
@@ -157,6 +176,7 @@ class _Machines:
 class LarsPath:
     """LARS-SVM as :class:`svmpress.methods.LarsSVM` makes it, with all sizes read off one path for each machine."""
 
+    share: Share = "together"
     name: str = "lars-svm"
     label: str = "LARS-SVM"
     grows: bool = True
@@ -164,7 +184,9 @@ class LarsPath:
 
     def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
         """Yield the selected support vectors at each size."""
-        machines = _Machines(task.teacher)
+        if self.share == "per-machine":
+            _refuse_one_machine(task, "lars-svm")
+        machines = _Machines(task.teacher, self.share)
         source = task.teacher.expansion
         parts = [self._parts(source, machines.members[p], p, ks) for p, ks in enumerate(machines.sizes(sizes))]
         for size in sizes:
@@ -315,10 +337,13 @@ def _silent(stage: str, done: int, total: int) -> None:
     """Report nothing: the runner counts models, not steps."""
 
 
+_PER_MACHINE = Paper(share="per-machine")
 _ALL: tuple[Any, ...] = (
     Full(),
     LarsPath(),
     Compressed("cvm", "CVM", Paper(), seeded=False),
+    LarsPath("per-machine", "lars-svm-per-machine", "LARS-SVM, per machine"),
+    Compressed("cvm-per-machine", "CVM, per machine", _PER_MACHINE, share="per-machine", seeded=False),
     Compressed("auto", "svmpress", "auto"),
     Compressed("auto-libsvm", "svmpress, LibSVM layout", "auto", layout="libsvm"),
     ReducedSVM(),
@@ -328,6 +353,10 @@ _ALL: tuple[Any, ...] = (
     Refitted("k-means", "k-means + refit", centres),
     SubsampleSVC(),
     NystroemSVC(),
+    FourierFeatures(),
+    Perceptron(),
+    Boosting(),
+    Boosting("bytes", "boosting-bytes", "gradient boosting, by bytes"),
     DlibReduce(),
     DlibPair(),
 )
@@ -336,6 +365,13 @@ METHODS: dict[str, StudyMethod] = {method.name: method for method in _ALL}
 """Methods by name."""
 QUICK_METHODS: dict[str, StudyMethod] = METHODS | {
     "cvm": Compressed("cvm", "CVM", Paper(max_iter=QUICK_ITERATIONS), seeded=False),
+    "cvm-per-machine": Compressed(
+        "cvm-per-machine",
+        "CVM, per machine",
+        replace(_PER_MACHINE, max_iter=QUICK_ITERATIONS),
+        share="per-machine",
+        seeded=False,
+    ),
     "auto": Compressed("auto", "svmpress", Auto(work=QUICK_WORK)),
     "auto-libsvm": Compressed("auto-libsvm", "svmpress, LibSVM layout", Auto(work=QUICK_WORK), layout="libsvm"),
 }

@@ -28,7 +28,7 @@ from svmpress.model import KernelExpansion, KernelModel
 from svmpress.numerics import Floats, Rows, arrays
 from svmpress.objectives import ProjectedError
 from svmpress.select import kmeans_centres
-from svmpress.study.costs import built, row_width
+from svmpress.study.costs import array_bytes, built, row_width
 from svmpress.study.task import Built, NotApplicable, Task
 
 _MAX_BYTES = 2**30
@@ -178,17 +178,6 @@ class NystroemSVC:
                 seconds=seconds,
                 predict=fitted.predict,
             )
-
-
-def array_bytes(a: arrays.Rows) -> int:
-    """Return the bytes of an array in a file, CSR as its three parts.
-
-    Examples
-    --------
-    >>> array_bytes(np.zeros((3, 2)))
-    48
-    """
-    return sum(int(part.nbytes) for part in ((a.data, a.indices, a.indptr) if arrays.is_csr(a) else (a,)))
 
 
 def two_classes_first(y: NDArray[np.generic], order: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -25,7 +25,7 @@ QUICK_ROWS = 400
 FULL = "full"
 """The method that is the teacher itself."""
 _STEP, _LINEAR_UP_TO, _RATIO = 10, 100, 1.5
-_WEIGHTS = {"auto": 20.0, "auto-libsvm": 20.0, "cvm": 20.0}
+_WEIGHTS = {"auto": 20.0, "auto-libsvm": 20.0, "cvm": 20.0, "cvm-per-machine": 60.0, "mlp": 10.0, "boosting": 10.0}
 """How many times as long as a refit some methods take, roughly."""
 _CLOSE = 1.15
 """A point of the geometric series this close to a share is left out."""

@@ -158,6 +158,8 @@ class Cell:
         The module whose absence is the reason of "skipped": once it is installed, the cell is open again.
     device : str, optional
         Where it was built, if not on the cores.
+    machine_vectors : int, optional
+        The vectors that each machine uses, added up: kernel evaluations if no two machines shared a vector.
     """
 
     set: str
@@ -179,6 +181,7 @@ class Cell:
     code: str | None = None
     needs: str | None = None
     device: str | None = None
+    machine_vectors: int | None = None
 
     @property
     def key(self) -> Key:

@@ -3,7 +3,7 @@
 Verdicts are computed by rules that the page states:
 
     close        a model is close to the full SVM if its mean test accuracy is at most ``claim.CLOSE`` below that
-    ahead        a method is ahead of another at a size if its mean accuracy is higher by more than :data:`AHEAD`
+    ahead        a method is ahead of another if its mean accuracy is higher by more than ``alternatives.AHEAD``
 
 so the page says what the records say, whoever that pleases.
 """
@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
 
+from svmpress.study.alternatives import AHEAD, OURS, Cost, alternatives
 from svmpress.study.averages import Curves, Point, at, curves, methods_of, sets_of
 from svmpress.study.circumstances import what_was_run
-from svmpress.study.claim import CLAIM, OURS, claim, close, recipe
+from svmpress.study.claim import CLAIM, claim, close, recipe
 from svmpress.study.figures import CLOSE_UP, STYLES, label
 from svmpress.study.plan import FULL
 from svmpress.study.records import Records
 from svmpress.study.tables import (
+    absence,
     accuracy_table,
     cost_table,
     gaps_table,
@@ -33,14 +35,12 @@ from svmpress.study.tables import (
     table,
 )
 
-AHEAD = 0.002
 _SAME_PROGRAM = (FULL, OURS, "auto-libsvm", "dlib-pair")
 """Not peers of svmpress."""
+_OTHER_SIZES = ("cvm-per-machine", "lars-svm-per-machine", "fourier", "mlp", "boosting", "boosting-bytes")
+"""Whose size is not their number of vectors."""
 _WIDTH = 120
 _CUT = f"What is more than {100 * CLOSE_UP:g} points below the full SVM is cut off. "
-
-Cost = Callable[[Point], float]
-"""What a model costs."""
 
 
 def page(
@@ -76,6 +76,7 @@ def page(
         *claim(records, found),
         *recipe(records, found),
         *_losses(records, found, figures),
+        *_alternatives(records, found, figures),
         *_dlib(records, found),
         *_details(records, found, figures),
         "## Run it yourself",
@@ -136,7 +137,7 @@ def _lost_accuracy(records: Records, found: Curves) -> list[str]:
     rows, compared = [], 0
     for name in sets_of(records):
         for ours in found.get((name, OURS), []):
-            for method in _peers(records):
+            for method in (m for m in _peers(records) if m not in _OTHER_SIZES):
                 theirs = next((p for p in found.get((name, method), []) if p.size == ours.size), None)
                 compared += theirs is not None
                 if theirs is not None and theirs.accuracy > ours.accuracy + AHEAD:
@@ -185,8 +186,8 @@ def _lost_operations(records: Records, found: Curves, figures: str | None) -> li
     return [
         "**In multiply-adds for an accuracy that is close.** A vector that serves all machines has a coefficient in "
         f"each. {_more_than_full(records, found, 'a prediction takes', lambda p: p.multiply_adds, '')} The cheapest "
-        "model of each that is close to the full SVM, in multiply-adds of a prediction (vectors in brackets), among "
-        "the sizes that were tried:",
+        "model of each that is close to the full SVM, in multiply-adds of a prediction (the size in brackets: vectors, "
+        "or what stands for them), among the sizes that were tried:",
         _least_table(records, found, lambda p: p.multiply_adds),
         *_figure(
             figures,
@@ -212,7 +213,7 @@ def _lost_bytes(records: Records, found: Curves) -> list[str]:
     return [
         "**In bytes, where rows are sparse.** A support vector of sparse rows is a few numbers; a vector that has "
         f"moved has one for every feature. {_more_than_full(records, found, 'a file has', _kibibytes, ' KiB')} The "
-        "smallest file of a model that is close, in KiB (vectors in brackets), among the sizes that were tried:",
+        "smallest file of a model that is close, in KiB (the size in brackets), among the sizes that were tried:",
         _least_table(records, found, _kibibytes),
     ]
 
@@ -235,11 +236,13 @@ def _more_than_full(records: Records, found: Curves, what: str, cost: Cost, unit
 def _lost_time(records: Records, found: Curves) -> list[str]:
     """Seconds to build at the share of the claim."""
     methods = [m for m in methods_of(records, tuple(STYLES)) if m != "dlib-pair"]
-    rows, where = [], []
+    columns, where = [], []
     faster = compared = 0
     for name in sets_of(records):
         points = {m: points_of(found, records, name, m, CLAIM) for m in methods}
-        rows.append([name, *("" if p is None else seconds(p, p.build_seconds) for p in points.values())])
+        columns.append(
+            [absence(records, name, m, CLAIM) if p is None else seconds(p, p.build_seconds) for m, p in points.items()]
+        )
         ours = points.get(OURS)
         others = [p for m in _peers(records) if (p := points.get(m)) is not None and not p.elsewhere]
         if ours is None or ours.elsewhere or not others:
@@ -247,13 +250,25 @@ def _lost_time(records: Records, found: Curves) -> list[str]:
         where.append(name)
         compared += len(others)
         faster += sum(p.build_seconds < ours.build_seconds for p in others)
-    same = f" on {', '.join(where)}, where all ran on one machine," if len(where) < len(rows) else ""
+    same = f" on {', '.join(where)}, where all ran on one machine," if len(where) < len(columns) else ""
     return [
         f"**In time to build.** svmpress rehearses its choices on held-out rows and moves every vector, which takes "
         f"time: at {share(CLAIM)} of the vectors, {faster} of {compared} models of other methods{same} were built "
         "faster. "
         "Seconds:",
-        _text(table(["set", *(label(m) for m in methods)], rows)),
+        _text(table(["method", *sets_of(records)], zip(map(label, methods), *columns, strict=True))),
+    ]
+
+
+def _alternatives(records: Records, found: Curves, figures: str | None) -> list[str]:
+    parts = alternatives(records, found)
+    if not parts:
+        return []
+    about = "svmpress and what one could train instead; the star is the full SVM"
+    return [
+        *parts,
+        *_figure(figures, "figure3-learners", f"Accuracy against multiply-adds of a prediction: {about}", _CUT),
+        *_figure(figures, "figure3-bytes", f"Accuracy against bytes of the model: {about}", _CUT),
     ]
 
 

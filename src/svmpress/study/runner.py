@@ -60,6 +60,7 @@ def run(
     teachers: Path | None = None,
     jobs: int = 1,
     limit: float | None = None,
+    renew: bool = False,
     executor: Any = None,
     progress: Progress | None = None,
     say: Say | None = None,
@@ -81,6 +82,8 @@ def run(
         Worker processes; the cores are shared out among them as threads.
     limit : float, optional
         Seconds that a unit may take.
+    renew : bool
+        Whether to run again what other code than the present made.
     executor : Executor of concurrent.futures, or a client of Dask, optional
         Who does the work instead of processes of this one: ``jobs`` orders at a time. Its workers must see the folders
         under the same names; what takes too long there cannot be stopped, so that there is no ``limit``.
@@ -116,7 +119,7 @@ def run(
                 pool = Pool([ProcessWorker(source, dict(methods), threads) for _ in range(jobs)])
             else:
                 pool = Pool([ExecutorWorker(pool_of_others, source, dict(methods)) for _ in range(jobs)])
-            Run(plan, methods, known, journal, pool, limit, progress, say, record.code).run()
+            Run(plan, methods, known, journal, pool, limit, progress, say, record.code, renew).run()
     return Records.load(path)
 
 
@@ -175,6 +178,7 @@ class Run:
     progress: Progress | None
     say: Say | None
     code: str | None = None
+    renew: bool = False
     waiting: deque[str] = field(default_factory=deque)
     ready: list[Unit] = field(default_factory=list)
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -218,7 +222,7 @@ class Run:
 
     def _settled(self, key: Key) -> bool:
         cell = self.known.cells.get(key)
-        return cell is not None and cell.settled(self.limit)
+        return cell is not None and cell.settled(self.limit) and not (self.renew and cell.code != self.code)
 
     # -- answers -------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Key, Machi
 
 _PAPER_DMOZ = (7184, 1796, 16498, 16)
 """Rows to train and test, features and classes of the set that is not to be had."""
+NOT_RUN = "not run"
 _STATUS_TEXT = {SKIPPED: "not applicable", UNFINISHED: "not finished", FAILED: "failed"}
 
 
@@ -95,11 +96,17 @@ def percent(point: Point) -> str:
 
 def _accuracy(records: Records, found: Curves, name: str, method: str, ratio: float) -> str:
     point = points_of(found, records, name, method, ratio)
-    if point is not None:
-        return percent(point)
+    return percent(point) if point is not None else absence(records, name, method, ratio)
+
+
+def absence(records: Records, name: str, method: str, ratio: float) -> str:
+    """Return why there is no model of a method at a share; empty where it cannot make one."""
     size = max(1, round(ratio * records.sets[name].vectors))
-    cells = [c for c in records.cells.values() if (c.set, c.method, c.size) == (name, method, size)]
-    return _STATUS_TEXT[cells[0].status] if cells and cells[0].status != SKIPPED else ""
+    known = [c for c in records.cells.values() if (c.set, c.method) == (name, method)]
+    if known and all(c.status == SKIPPED for c in known):
+        return ""
+    here = [c.status for c in known if c.size == size]
+    return ("" if here[0] == SKIPPED else _STATUS_TEXT[here[0]]) if here else NOT_RUN
 
 
 def cost_table(records: Records, found: Curves, name: str, ratio: float) -> list[str]:
@@ -108,11 +115,14 @@ def cost_table(records: Records, found: Curves, name: str, ratio: float) -> list
     head += ["seconds to build", "ms for 1,000 predictions"]
     full = found.get((name, FULL))
     chosen = [(FULL, full[0])] if full else []
+    absent: list[list[str]] = []
     for method in methods_of(records, tuple(STYLES)):
         point = points_of(found, records, name, method, ratio)
         if point is not None:
             chosen.append((method, point))
-    return table(head, [_costs(method, p) for method, p in chosen])
+        elif why := absence(records, name, method, ratio):
+            absent.append([label(method), why, *[""] * (len(head) - 2)])
+    return table(head, [*(_costs(method, p) for method, p in chosen), *absent])
 
 
 def _costs(method: str, p: Point) -> list[str]:

@@ -70,7 +70,8 @@ class Built:
     size : int
         The number of vectors that was asked for.
     vectors : int
-        Kernel evaluations of one prediction: distinct vectors, or components of Nystroem features.
+        Kernel evaluations of one prediction: distinct vectors, or components of Nystroem features; 0 where there is
+        no kernel.
     multiply_adds : int
         Of one prediction.
     file_bytes : int
@@ -83,6 +84,8 @@ class Built:
         What a reader should know about this model.
     device : str
         Where it was built.
+    machine_vectors : int, optional
+        The vectors that each machine uses, added up: kernel evaluations if no two machines shared a vector.
     """
 
     size: int
@@ -93,6 +96,7 @@ class Built:
     predict: Callable[[Rows], NDArray[Any]]
     notes: str = ""
     device: str = "cpu"
+    machine_vectors: int | None = None
 
 
 class StudyMethod(Protocol):

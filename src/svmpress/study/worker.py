@@ -83,7 +83,9 @@ def describe(task: Task, teacher_labels: NDArray[Any]) -> SetRecord:
 
 
 def revision(package: Path = Path(__file__).parents[1]) -> str | None:
-    """Return the revision of the code, marked if it was changed since; None where it is in no repository.
+    """Return the last revision of the code itself, marked if it was changed since; None where it is in no repository.
+
+    Revisions of other files, as of a page that shows records, make no other code.
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ def revision(package: Path = Path(__file__).parents[1]) -> str | None:
     try:
         if git("ls-files", "--error-unmatch", "__init__.py")[0]:
             return None
-        code, found = git("rev-parse", "--short", "HEAD")
+        code, found = git("log", "-1", "--format=%h", "--", ".")
         if code or not found:
             return None
         return found + "-dirty" * (git("diff", "--quiet", "HEAD", "--", ".")[0] != 0)
@@ -149,6 +151,7 @@ def measure(
         notes=built.notes,
         code=code,
         device=None if built.device == "cpu" else built.device,
+        machine_vectors=built.machine_vectors,
     )
 
 

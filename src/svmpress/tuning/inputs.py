@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from svmpress.compression import METHODS
+from svmpress.compression import METHODS, refuse_ratio_only
 from svmpress.errors import InputError
 from svmpress.methods import Layout, Method
 from svmpress.numerics import Rows, arrays, check_labels
@@ -41,6 +41,7 @@ def check_arguments(sampler: str, time_limit: float | None, method: str | Method
     for what, name, known in (("method", method, METHODS), ("layout", layout, get_args(Layout))):
         if isinstance(name, str) and name not in known:
             raise InputError(f"unknown {what} {name!r}; choose one of {', '.join(known)}")
+    refuse_ratio_only(method)
     if sampler not in get_args(Sampler):
         raise InputError(f"unknown sampler {sampler!r}; choose one of {', '.join(get_args(Sampler))}")
     for name, value in counts.items():

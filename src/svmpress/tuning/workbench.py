@@ -14,7 +14,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from svmpress.errors import InputError, SvmpressWarning
 from svmpress.formats import as_model
 from svmpress.methods import FitTask, Layout, Method, Problem, Progress, Work
 from svmpress.model import KernelModel
-from svmpress.numerics import Backend, Rows, arrays
+from svmpress.numerics import Backend, Rows, arrays, lazy_property
 from svmpress.training import sample_rows
 from svmpress.tuning.brief import Brief, expansion_of
 from svmpress.tuning.records import Point
@@ -180,7 +179,7 @@ class Side:
         best = int(np.argmax(scores))
         return models[best], scores[best]
 
-    @cached_property
+    @lazy_property
     def _task(self) -> FitTask:
         X = arrays.take(self.bench.X, self.rows)
         X = X if self.source.scaling is None else self.source.scaling(X)

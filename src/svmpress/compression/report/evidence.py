@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from svmpress.compression.expectation import Expectation
 from svmpress.compression.measuring import Measured, measured
 from svmpress.decoders import Floats
 from svmpress.model import KernelModel
-from svmpress.numerics import Rows, arrays
+from svmpress.numerics import Rows, arrays, lazy_property
 
 MOST_ROWS = 20_000
 """Rows that are looked at; of more, so many are drawn at random."""
@@ -54,17 +53,17 @@ class Evidence:
         """How many rows are looked at."""
         return len(self.rows)
 
-    @cached_property
+    @lazy_property
     def values(self) -> Floats:
         """The source's decision values, (n, M)."""
         return self.source.decision_values(self.X)
 
-    @cached_property
+    @lazy_property
     def answers(self) -> NDArray[Any]:
         """The source's answers, (n,)."""
         return self.source.decoder.labels(self.values)
 
-    @cached_property
+    @lazy_property
     def measured(self) -> Measured:
         """The source itself, measured."""
         return measured(self.source, self.source, self.X, self.y)
@@ -107,18 +106,18 @@ class Size:
         """The small model."""
         return self.subject.model
 
-    @cached_property
+    @lazy_property
     def values(self) -> Floats:
         """Its decision values, (n, M)."""
         assert self.evidence is not None
         return self.model.decision_values(self.evidence.X)
 
-    @cached_property
+    @lazy_property
     def answers(self) -> NDArray[Any]:
         """Its answers, (n,)."""
         return self.model.decoder.labels(self.values)
 
-    @cached_property
+    @lazy_property
     def measured(self) -> Measured | None:
         """How good it is, and how fast; None without rows."""
         if self.evidence is None:

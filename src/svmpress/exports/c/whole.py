@@ -73,7 +73,8 @@ def _constants(q: QuantizedModel) -> str:
     if isinstance(s, Halvings):
         names["FAR"] = f"{s.far}U"
     else:
-        names |= {"ADD": f"{s.add}L", "DEGREE": s.degree, "ZERO": q.zero}
+        least, most = s.ends
+        names |= {"ADD": f"{s.add}L", "DEGREE": s.degree, "ZERO": q.zero, "LEAST": f"({least}L)", "MOST": f"{most}L"}
     if q.weight_type != "int16":
         names["BYTES_OF_4"] = 4 if q.weight_type == "int8" else 2
     if q.sum_bits == 32:

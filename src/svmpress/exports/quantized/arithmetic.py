@@ -142,6 +142,20 @@ class Powers:
         add = round(ONE * coef0 / largest * 2**shift)
         return cls(down, round(per_unit * 2**shift), add, shift, degree, largest)
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the largest ``P >> down`` that make a difference: beyond them s is cut.
+
+        Examples
+        --------
+        >>> Powers(down=0, factor=16384, add=0, shift=10, degree=1, largest=1.0).ends
+        (-2048, 2048)
+        """
+        if self.factor <= 0:
+            return -(2**31 - 1), 2**31 - 1
+        top = ONE << self.shift
+        return (-top - self.add) // self.factor, -(-(top - self.add) // self.factor)
+
     def kernel(self, kernel: Kernel, step: float) -> Kernel:
         """Return the kernel of levels that this computes, in units of its largest value."""
         gamma = self.factor / 2.0 ** (self.shift + self.down) / ONE

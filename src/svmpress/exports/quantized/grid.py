@@ -117,7 +117,8 @@ class Grid:
 
     def levels(self, X: Floats | Ints) -> Ints:
         """Return the levels of rows as the device gets them, (n, d): what ``PREFIX_read`` does in C."""
-        X = as_bytes(X).astype(np.int64) if self.bytes_in else np.asarray(X, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and is cut as such
+            X = as_bytes(X).astype(np.int64) if self.bytes_in else np.asarray(X, dtype=np.float32)
         if self.pooling is not None:
             X = self.pooling.means(X.astype(np.int64))
         X = X[:, self.kept]

@@ -1,11 +1,13 @@
 """A model as JavaScript: one self-contained ES module that predicts in browsers and in node.
 
 The module holds everything: the model's numbers and a small WebAssembly program (``values.wasm``, built from
-``values.c``) as base64, and the rest of the arithmetic as plain text (``runtime.js``). It fetches nothing, so it works
-from a server, from a bundle, and inside a page that is opened from a disk. Where WebAssembly with SIMD is not to be
-had, the same file computes in plain JavaScript.
+``values.c``) as base64, and the rest of the arithmetic as plain text (``runtime.js`` and ``floats.js``). It fetches
+nothing, so it works from a server, from a bundle, and inside a page that is opened from a disk. Where WebAssembly with
+SIMD is not to be had, the same file computes in plain JavaScript. A model in whole numbers has ``whole.wasm`` and
+``whole.js`` in their places.
 
     numbers.py    which numbers a model needs there, in which precision; what cannot be held
+    whole.py      the same of a model in whole numbers
     text.py       the files made of them
     try_page.py   a page to try models in
 """
@@ -17,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from svmpress.errors import FormatError, InputError
+from svmpress.exports.quantized import QuantizedModel
 from svmpress.exports.web import text
 from svmpress.exports.web.numbers import Precision, obstacles, pack
 from svmpress.exports.web.try_page import try_page
+from svmpress.exports.web.whole import pack_whole, whole_number_obstacles
 from svmpress.formats import as_model
 from svmpress.storage import PathLike, replacing, replacing_folder
 
@@ -34,14 +38,16 @@ def export_web(model: Any, path: PathLike, *, dtype: Precision = "float32") -> t
 
     Parameters
     ----------
-    model : KernelModel, or what :func:`svmpress.formats.as_model` makes one of
+    model : QuantizedModel, KernelModel, or what :func:`svmpress.formats.as_model` makes one of
+        A QuantizedModel, from :func:`svmpress.quantize`, keeps its whole numbers: a smaller file, and the emulator's
+        answers bit for bit.
     path : path
         A folder, which gets ``model.js`` (an ES module), ``model.d.ts`` (its types), ``index.html`` (a page that
         tries the model, also when opened from a disk) and ``package.json``; it may stand there already if it holds
         nothing else. Or a file whose name ends in ``.js`` or ``.mjs``: that module, and its types beside it.
     dtype : "float32" or "float64"
-        Precision of the numbers. In float32 WebAssembly computes; in float64, plain JavaScript, which takes some ten
-        times as long.
+        Precision of the numbers of a KernelModel. In float32 WebAssembly computes; in float64, plain JavaScript,
+        which takes some ten times as long.
 
     Returns
     -------
@@ -148,7 +154,7 @@ def web_script(model: Any, name: str = "model", *, dtype: Precision = "float32")
 
     Parameters
     ----------
-    model : KernelModel, or what :func:`svmpress.formats.as_model` makes one of
+    model : QuantizedModel, KernelModel, or what :func:`svmpress.formats.as_model` makes one of
     name : str
         Of the constant.
     dtype : "float32" or "float64"
@@ -164,8 +170,11 @@ def web_script(model: Any, name: str = "model", *, dtype: Precision = "float32")
 
 
 def _packed(model: Any, dtype: Precision) -> tuple[dict[str, Any], bytes]:
-    model = as_model(model)
-    found = obstacles(model, dtype)
+    if isinstance(model, QuantizedModel):
+        found = whole_number_obstacles(model)
+    else:
+        model = as_model(model)
+        found = obstacles(model, dtype)
     if found:
         raise FormatError(f"cannot write the model as JavaScript: {'; '.join(found)}")
-    return pack(model, dtype)
+    return pack_whole(model) if isinstance(model, QuantizedModel) else pack(model, dtype)

@@ -5,8 +5,8 @@
               centre (d,)   shift (d,)   factor (d,)   probA (M,)   probB (M,)
 
 An entry of ``header["numbers"]`` is ``{type, offset, length}``; the reader in ``runtime.js`` looks the type up in a
-table, so a kind of number, such as integers with a scale, is added there and here by a line each. Offsets are
-multiples of 8.
+table. Offsets are multiples of 8. A model in whole numbers has others: vectors, norms, coef, intercept, and what makes
+levels of a row (``whole.py``).
 
 *Centred.* Single precision has 24 bits, and RBF's ``|x - v|² = |x|² - 2 x·v + |v|²`` loses as many as there are between
 the rows' distance from the origin and their distance from each other. For kernels of the difference of row and vector,
@@ -18,6 +18,7 @@ both therefore come less ``centre``, the mean of the vectors, a difference that 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +40,9 @@ _DECODERS: tuple[type[Decoder], ...] = (Identity, Sign, Argmax, PairVote, PairDA
 _MAX_BYTES = 128 * 2**20
 """Of numbers: browsers refuse strings of much more, and nobody waits for such a page."""
 
+HALVES = "uint4"
+"""The kind of numbers of 4 bits, two to a byte."""
+
 _MAX_INTEGER = 2**53
 """JavaScript's numbers are doubles: larger integers lose digits."""
 
@@ -54,7 +58,7 @@ def obstacles(model: KernelModel, dtype: Precision = "float32") -> list[str]:
         names = ", ".join(kind.__name__ for kind in _DECODERS)
         found.append(f"the browser has no decoder {type(model.decoder).__name__}; it has {names}")
     if model.classes_ is not None:
-        found += _label_obstacles(model.classes_.tolist())
+        found += label_obstacles(model.classes_.tolist())
     vectors = model.n_outputs if model.kernel.name == "linear" else model.n_vectors
     size = (vectors * model.n_features + model.n_vectors * model.n_outputs) * np.dtype(dtype).itemsize
     if size > _MAX_BYTES:
@@ -63,7 +67,8 @@ def obstacles(model: KernelModel, dtype: Precision = "float32") -> list[str]:
     return found or _range_obstacles(model, dtype)
 
 
-def _label_obstacles(labels: list[Any]) -> list[str]:
+def label_obstacles(labels: list[Any]) -> list[str]:
+    """Return why JavaScript cannot hold class labels; empty when it can."""
     kinds = {_kind(label) for label in labels}
     strange = sorted(type(label).__name__ for label in labels if _kind(label) is None)
     if strange:
@@ -95,16 +100,12 @@ def _range_obstacles(model: KernelModel, dtype: Precision) -> list[str]:
 
 def pack(model: KernelModel, dtype: Precision) -> tuple[dict[str, Any], bytes]:
     """Return the header and the block of a model without obstacles."""
-    block, entries = bytearray(), {}
     held = _arrays(model, dtype)
-    for name, a in held.items():
-        entries[name] = {"type": str(a.dtype), "offset": len(block), "length": int(a.size)}
-        block += np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")).tobytes()
-        block += bytes(-len(block) % 8)
+    entries, block = lay_out({name: (a, str(a.dtype)) for name, a in held.items()})
     header = {
         "task": model.task,
         "kernel": {"name": model.kernel.name, **{key: float(v) for key, v in model.kernel.params.items()}},
-        "decoder": _decoder(model.decoder),
+        "decoder": describe_decoder(model.decoder),
         "precision": dtype,
         "features": model.n_features,
         "vectors": held["vectors"].shape[0],
@@ -112,7 +113,21 @@ def pack(model: KernelModel, dtype: Precision) -> tuple[dict[str, Any], bytes]:
         "count": model.n_vectors,
         "numbers": entries,
     }
-    return header, bytes(block)
+    return header, block
+
+
+def lay_out(held: Mapping[str, tuple[NDArray[Any], str]]) -> tuple[dict[str, dict[str, Any]], bytes]:
+    """Return where each array lies in the block, and the block, of arrays by name with the kinds of their numbers."""
+    block, entries = bytearray(), {}
+    for name, (a, kind) in held.items():
+        entries[name] = {"type": kind, "offset": len(block), "length": int(a.size)}
+        if kind == HALVES:
+            halves = np.append(a.ravel(), [0] * (a.size % 2)).astype(np.uint8)
+            block += (halves[::2] | halves[1::2] << 4).tobytes()
+        else:
+            block += np.ascontiguousarray(a, dtype=np.dtype(kind).newbyteorder("<")).tobytes()
+        block += bytes(-len(block) % 8)
+    return entries, bytes(block)
 
 
 def _arrays(model: KernelModel, dtype: Precision) -> Arrays:
@@ -146,7 +161,8 @@ def _calibrated(model: KernelModel) -> bool:
     return sizes == [model.n_outputs] * 2
 
 
-def _decoder(decoder: Decoder) -> dict[str, Any]:
+def describe_decoder(decoder: Decoder) -> dict[str, Any]:
+    """Return a decoder as JSON."""
     described: dict[str, Any] = {"name": type(decoder).__name__}
     if decoder.classes is not None:
         described["classes"] = decoder.classes.tolist()

@@ -13,18 +13,20 @@ from svmpress import __version__
 from svmpress.errors import InputError
 
 Header = Mapping[str, Any]
-"""What :func:`svmpress.exports.web.numbers.pack` says of a model."""
+"""What ``pack`` of ``numbers.py``, or ``pack_whole`` of ``whole.py``, says of a model."""
 
 
 def script(header: Header, numbers: bytes, name: str = "model") -> str:
     """Return a script that declares the model as a constant; safe inside a page."""
     if not re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$]*", name):
         raise InputError(f"{name!r} is no name for a constant of JavaScript: use letters, digits, _ and $")
-    arguments = [_json(header), _base64(numbers), _base64(_read("values.wasm"))]
+    arithmetic, program = ("floats.js", "values.wasm") if "kernel" in header else ("whole.js", "whole.wasm")
+    arguments = [_json(header), _base64(numbers), _base64(_read(program))]
     lines = [
         f"// {_summary(header)}. Made by svmpress {__version__}.",
         f"const {name} = (() => {{",
         _read("runtime.js").decode(),
+        _read(arithmetic).decode(),
         "return create(",
         *(f"{argument}," for argument in arguments),
         ");",

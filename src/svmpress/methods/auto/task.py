@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -22,7 +21,7 @@ from svmpress.methods.auto.view import View
 from svmpress.methods.auto.work import Shape, Work, row_values
 from svmpress.methods.base import Problem, share, vector_classes
 from svmpress.model import KernelExpansion
-from svmpress.numerics import Array, Floats, Rows, arrays, memory_for
+from svmpress.numerics import Array, Floats, Rows, arrays, lazy_property, memory_for
 from svmpress.objectives import (
     MarginObjective,
     Parameters,
@@ -108,17 +107,17 @@ class FitTask:
         """Whether the values themselves are the answers."""
         return self.n_classes == 1
 
-    @cached_property
+    @lazy_property
     def values(self) -> Floats:
         """The teacher's values at the rows, (n, M)."""
         return self.problem.values(self.rows)
 
-    @cached_property
+    @lazy_property
     def answers(self) -> NDArray[np.intp]:
         """The position of the class that the teacher gives each row, (n,); zeros for a regressor."""
         return self.problem.source.decoder.positions(self.values)
 
-    @cached_property
+    @lazy_property
     def owner(self) -> NDArray[np.intp] | None:
         """The class of each vector in a LibSVM file, (m,): as many of each as the source has; None where all share."""
         decoder = self.problem.source.decoder
@@ -127,7 +126,7 @@ class FitTask:
         have = np.bincount(vector_classes(self.teacher, decoder.n_classes), minlength=decoder.n_classes)
         return np.repeat(np.arange(decoder.n_classes), share(self.m, have))
 
-    @cached_property
+    @lazy_property
     def mask(self) -> NDArray[np.bool_] | None:
         """Which coefficients a LibSVM file can hold, (m, M); None: all."""
         return None if self.owner is None else pair_mask(self.owner, self.n_classes)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Decoder, PairDAG, PairVote
-from svmpress.numerics import Array, Floats, Rows
+from svmpress.numerics import Array, Floats, Rows, lazy_property
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class View:
         """The number of rows."""
         return len(self.classes)
 
-    @cached_property
+    @lazy_property
     def spectrum(self) -> tuple[Floats, Floats]:
         """The energies of the targets' principal directions, (M,), the least first, and the directions, (M, M)."""
         T = self.targets - self.targets.mean(axis=0)
