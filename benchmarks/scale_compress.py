@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,46 +69,51 @@ def shards(n: int, workers: int, repeats: int) -> dict[str, Any]:
 
     model, each = source(1500), n // workers
     options = {"vectors": VECTORS, "effort": "fast"}
-    found: dict[str, list[Any]] = {"one process": [], "shards": []}
+    names = ("one process", "shards")
+    found: dict[str, list[Timed]] = {name: [] for name in names}
     X = np.concatenate([rows_alone(i, each) for i in range(workers)])
-    for _ in range(repeats):
-        found["one process"].append(timed(model, X, options))
-    Z = X[:1000].copy()
-    del X
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         made = delayed(rows_alone)
         parts = [da.from_delayed(made(i, each), (each, FEATURES), np.float32) for i in range(workers)]
         sharded = da.concatenate(parts).persist()
         wait(sharded)
-        del client
-        found["shards"] = [timed(model, sharded, options) for _ in range(repeats)]
-    a, b = (found[name][0][1].decision_function(Z) for name in ("one process", "shards"))
-    seconds = {name: statistics.median(s for s, _, _ in runs) for name, runs in found.items()}
-    last = {name: statistics.median(s for _, _, s in runs) for name, runs in found.items()}
-    return {
-        "part": "shards",
-        "rows": n,
-        "workers": workers,
-        "seconds": seconds,
-        "ratio": seconds["shards"] / seconds["one process"],
-        "seconds_on_all_rows": last,
-        "difference": float(np.abs(a - b).max() / np.abs(a).max()),
-    }
+        for _ in range(repeats):  # by turns, as other work on the machine comes and goes
+            found["one process"].append(timed(model, X, options))
+            found["shards"].append(timed(model, sharded, options, client))
+    a, b = (found[name][0].model.decision_function(X[:1000]) for name in names)
+    record = {"part": "shards", "rows": n, "workers": workers, "repeats": repeats}
+    for what in ("seconds", "cpu_seconds", "seconds_on_all_rows"):
+        medians = [statistics.median(getattr(run, what) for run in found[name]) for name in names]
+        record |= {what: dict(zip(names, medians, strict=True)), f"ratio_of_{what}": medians[1] / medians[0]}
+    return record | {"difference": float(np.abs(a - b).max() / np.abs(a).max())}
 
 
-def timed(model: Any, X: Any, options: dict[str, Any]) -> tuple[float, Any, float]:
-    """Return the seconds of a compression, its model, and the seconds of its last steps, on all rows."""
+@dataclass(frozen=True)
+class Timed:
+    """A compression: its model, its seconds, those of all processors, and those of its last steps, on all rows."""
+
+    model: Any
+    seconds: float
+    cpu_seconds: float
+    seconds_on_all_rows: float
+
+
+def timed(model: Any, X: Any, options: dict[str, Any], client: Any = None) -> Timed:
+    """Compress, and time it."""
     since: list[float] = []
 
     def progress(stage: str, done: int, total: int) -> None:
         if "all rows" in stage and not since:
             since.append(time.perf_counter())
 
-    start = time.perf_counter()
+    def cpu() -> float:
+        return time.process_time() + (0.0 if client is None else sum(client.run(time.process_time).values()))
+
+    start, used = time.perf_counter(), cpu()
     result = svmpress.compress(model, X, progress=progress, **options)
     end = time.perf_counter()
-    return end - start, result.model, end - since[0]
+    return Timed(result.model, end - start, cpu() - used, end - since[0])
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -140,7 +146,7 @@ def constants(n: int, workers: int, partitions: tuple[int, ...] = (4, 40, 400)) 
                     )
                     for i in range(count)
                 ]
-                parts = shards_of(da.concatenate(made), None, _as_shard)
+                parts = shards_of(da.concatenate(made), None, _as_shard, None)
                 parts = parts.arranged(arranged, Arrangement(np.zeros(1)))
                 sums = ShardSums(parts, size, V, np.ones((1, 1)))
                 error = ProjectedError.over(
@@ -159,7 +165,7 @@ def constants(n: int, workers: int, partitions: tuple[int, ...] = (4, 40, 400)) 
     return {"part": "constants", "workers": workers, "seconds_of_a_step": seconds, "bytes_back_of_a_partition": parcel}
 
 
-def _as_shard(X: Any, y: Any) -> Any:
+def _as_shard(X: Any, y: Any, source: Any) -> Any:
     from svmpress.numerics import Shard
 
     return Shard(X, {"targets": np.sin(X[:, :1]).astype(float)})

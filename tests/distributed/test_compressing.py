@@ -78,7 +78,7 @@ def test_data_frames_and_blocks_of_csr(rows, svc):
     expected = svmpress.compress(named, X, y, vectors=5).model
     np.testing.assert_array_equal(small.expansion.vectors, expected.expansion.vectors)
     blocks = da.from_array(X, chunks=(300, -1)).map_blocks(sparse.csr_array, dtype=float)
-    sparse_rows = sample_of(shards_of(blocks, None, lambda X, y: Shard(X)), 900, 0)
+    sparse_rows = sample_of(shards_of(blocks, None, lambda X, y, source: Shard(X), None), 900, 0)
     np.testing.assert_array_equal(sparse_rows.X.toarray(), X)
 
 
