@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -204,6 +205,23 @@ def test_a_worker_that_is_killed_changes_nothing_but_time(cluster, svc, rows):
     assert killed
     the_same(expected, found, rows[0][:1000])
     assert set(cluster.run(os.getpid).values()) != set(pids.values())
+
+
+@pytest.mark.slow
+def test_memory_of_the_client_does_not_grow_with_the_rows(cluster, svc):
+    def peak(n: int) -> int:
+        tracemalloc.start()
+        try:
+            found = svmpress.compress(svc, made_on_workers(n, n // 5000), **OPTIONS)
+            assert "all rows" in found.trace
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    few, many = peak(N), peak(5 * N)
+    assert few > 2**24  # the sample
+    assert many < 1.05 * few
+    assert 5 * N * D * 8 > many  # and all rows would not have had room
 
 
 @pytest.mark.slow

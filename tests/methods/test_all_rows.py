@@ -10,7 +10,7 @@ import pytest
 from sklearn.svm import SVC, SVR
 
 from problems import problem_of
-from svmpress.methods import Auto, FitTask, Margins, Recipe, Target, Work
+from svmpress.methods import Auto, Experiment, FitTask, Margins, Recipe, Target, Work
 from svmpress.methods.auto.all_rows import AllRows
 from svmpress.methods.auto.application import apply
 from svmpress.methods.auto.tournament import Entry
@@ -102,6 +102,11 @@ def test_a_recipe_is_applied_to_a_sample_and_then_to_all_rows(recipe, rng):
     assert every.n == N
     assert every.cost(recipe) > FitTask(sample, M_VECTORS, Work(0.0)).cost(recipe)
     assert fit.value == trace["all rows"][-1].value
+
+
+def test_an_experiment_knows_nothing_of_all_rows_which_hold_those_that_judge(rng):
+    problem = problem_on("two", rng)
+    assert Experiment.of(replace(problem, every=shards_of(problem)), seed=0).problem.every is None
 
 
 def test_a_deadline_leaves_the_last_steps_out(rng):
