@@ -9,7 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +25,9 @@ from svmpress.errors import FormatError, InputError
 from svmpress.formats import load
 from svmpress.study import Plan, Records
 from svmpress.study.plan import RATIOS, Unit, paper_sizes, units, work
+from svmpress.study.pools import ProcessWorker
 from svmpress.study.records import Cell, Journal, RunRecord, SetRecord, merged, to_line
-from svmpress.study.runner import _Worker, cores, run
+from svmpress.study.runner import cores, run
 from svmpress.study.worker import Source, prediction_seconds, revision
 
 ROOT = Path(__file__).parents[2]
@@ -223,6 +227,14 @@ def data(tmp_path):
     return two_moons(folder)
 
 
+@contextmanager
+def patched_environment(name: str, value: str):
+    """Set a variable that the fake methods read, where no process of the study sets it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(name, value)
+        yield
+
+
 def go(plan, method, data, out, **settings):
     return run(replace(plan, methods=(method.name,)), {method.name: method}, out, folder=data, **settings)
 
@@ -256,6 +268,48 @@ def test_cells_hold_what_was_measured(data, tmp_path):
     assert seen[-1] == ("study", 13, 13)
     assert len(said) == 2 + 1 + 6
     assert records.runs[0].jobs == 2
+
+
+def test_an_executor_does_what_processes_do(data, tmp_path):
+    def known(records):
+        timed = {"predict_seconds": None, "threads": None}
+        return {key: replace(cell, **timed) for key, cell in records.cells.items()}
+
+    method = Fake(log=str(tmp_path / "log"))
+    expected = go(PLAN, Fake(), data, tmp_path / "processes")
+    said = []
+    with ThreadPoolExecutor(2) as pool, patched_environment("OMP_NUM_THREADS", "1"):
+        found = go(PLAN, method, data, tmp_path / "threads", executor=pool, jobs=2, say=said.append)
+        assert go(PLAN, method, data, tmp_path / "threads", executor=pool).cells == found.cells
+    assert known(found) == known(expected)
+    assert len(said) == 2
+    assert len((tmp_path / "log").read_text().splitlines()) == len(found.cells) == 6
+
+
+@pytest.mark.slow
+def test_a_cluster_does_what_processes_do(data, tmp_path):
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        found = go(PLAN, Fake(), data, tmp_path / "out", executor=client, jobs=2)
+    assert len(found.done()) == 6
+    assert found.cells["moons", "fake", 1, 10].agreement == pytest.approx(1 - 7 / 120, abs=1e-6)
+
+
+def test_an_executor_breaks_in_one_sentence_and_keeps_what_is_done(data, tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(InputError, match="a limit is for processes that can be killed"):
+            go(PLAN, Fake(), data, tmp_path / "out", executor=pool, limit=5)
+        records = run(
+            replace(PLAN, methods=("raises",), seeds=(0,)), {"raises": Breaks("raises")}, tmp_path / "out",
+            folder=data, executor=pool,
+        )  # fmt: skip
+    assert [records.cells["moons", "raises", 0, size].status for size in (5, 10, 20)] == ["done", "done", "failed"]
+    with pytest.raises(InputError, match="the executor takes no more work"):
+        go(PLAN, Fake(), data, tmp_path / "out", executor=pool)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(InputError, match="has lost"):
+        go(PLAN, Breaks("dies", how="die"), data, tmp_path / "out", executor=pool)
+    assert Records.load(tmp_path / "out" / "study.jsonl").done() == records.done()
 
 
 def test_a_second_run_does_what_is_missing_only(data, tmp_path):
@@ -342,7 +396,7 @@ def test_another_teacher_is_refused(data, tmp_path):
 
 
 def test_a_worker_that_died_while_it_was_idle_is_replaced(data, tmp_path):
-    worker = _Worker(Source(data, tmp_path), {"fake": Fake()}, 1)
+    worker = ProcessWorker(Source(data, tmp_path), {"fake": Fake()}, 1)
 
     def said() -> list[str]:
         kinds: list[str] = []

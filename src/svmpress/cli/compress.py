@@ -31,6 +31,7 @@ _EPILOG = """\
 Give at most one budget; without one, a tenth of the vectors is kept. With --data the small model is
 fitted on those rows (unscaled, as the model gets them), without it on the support vectors alone.
 Labels in the data, or values of a regression, help to judge and to fit; --no-labels leaves them out.
+A file of any size is read once: rows beyond memory go to the folder of temporary files (TMPDIR).
 With --sizes each size gets a file of its own: small-5.model, small-10.model, ...
 
 examples:

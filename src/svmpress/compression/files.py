@@ -7,17 +7,16 @@ The file is read once. Rows are held until they are more than some bytes; from t
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from typing import Any
 
 from svmpress import data
 from svmpress.compression.intake import checked
 from svmpress.data import streaming
+from svmpress.errors import InputError
 from svmpress.methods import Progress
 from svmpress.model import KernelModel
 from svmpress.numerics import Shard, arrays
-from svmpress.storage import current_limits
 
 HELD_BYTES = 2**28
 """Bytes of rows from which on they go to disk."""
@@ -26,22 +25,23 @@ HELD_BYTES = 2**28
 @contextlib.contextmanager
 def rows_of_file(
     source: KernelModel,
-    path: str,
+    path: data.Paths,
     options: data.ReadOptions,
     *,
-    held_bytes: int = HELD_BYTES,
+    held_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[tuple[KernelModel, Any, Any]]:
-    """Give the source, widened if need be, and rows and answers of a file as :func:`compress` takes them.
+    """Give the source, widened if need be, and rows and answers of data files as :func:`compress` takes them.
 
     Parameters
     ----------
     source : KernelModel
-    path : str
-        ``-`` is standard input.
+    path : path, or several
+        As for :func:`svmpress.data.stream`.
     options : ReadOptions
-    held_bytes : int
-        Bytes of rows from which on they go to disk; what is given then are shards, with their answers.
+    held_bytes : int, optional
+        Bytes of rows from which on they go to disk, by default :data:`HELD_BYTES`; what is given then are shards, with
+        their answers.
     progress : callable, optional
 
     Raises
@@ -50,25 +50,18 @@ def rows_of_file(
         As :func:`svmpress.data.stream` raises them; or there is no room on the disk.
     """
     held: list[data.Block] = []
-    size = None if path == "-" or not os.path.isfile(path) else os.path.getsize(path)
-    taken, spool = 0, None
+    taken, spool, most = 0, None, HELD_BYTES if held_bytes is None else held_bytes
     with contextlib.ExitStack() as stack:
-        blocks = stack.enter_context(contextlib.closing(data.stream(path, options)))
-        for block in blocks:
+        for block in stack.enter_context(contextlib.closing(data.blocks(path, options, progress=progress))):
             held.append(block)
             taken += arrays.stored_bytes(block.X)
-            if size is not None:
-                current_limits().check_memory(taken, size, path)
-            if spool is None and taken > held_bytes:
+            if spool is None and taken > most:
                 spool = stack.enter_context(data.spooling())
             if spool is not None:
                 for part in held:
                     source, shard = _taken(source, part)
                     spool.put(shard)
                 held = []
-            if progress is not None:
-                done = block.first_row + block.X.shape[0]
-                progress("reading", done, round(done / block.fraction) if block.fraction else 0)
         if spool is not None:
             yield source, spool.finished(data.DENSE_FROM), None
             return
@@ -83,4 +76,7 @@ def _taken(source: KernelModel, block: data.Block) -> tuple[KernelModel, Shard]:
     """Return the source, widened if need be, and a block of rows as its vectors are."""
     source, X = streaming.fit_columns(source, block.X, elastic=block.elastic)
     y = None if block.y is None else data.labels_like(block.y, source.classes_, block.first_row)
-    return source, checked(streaming.prepared(source, X), y, source)
+    try:
+        return source, checked(streaming.prepared(source, X), y, source)
+    except InputError as e:
+        raise InputError(f"{block.file}, rows {block.first_row} to {block.first_row + X.shape[0] - 1}: {e}") from e

@@ -68,8 +68,9 @@ def _stored(shard: Shard) -> tuple[int]:
 
 def checked(X: Any, y: Any, source: KernelModel) -> Shard:
     """Return rows as a source's vectors are, and y as positions in its classes, or as values of a regression."""
+    rows = _rows(source, X)
     answers = _answers(source, X, y)
-    return Shard(_rows(source, X), {} if answers is None else {"y": answers})
+    return Shard(rows, {} if answers is None else {"y": answers})
 
 
 def _rows(source: KernelModel, X: Any) -> Rows:

@@ -28,6 +28,7 @@ from svmpress.compression.compressor import (
 from svmpress.compression.measuring import Measured, measured
 from svmpress.compression.result import Compression, Status
 from svmpress.compression.rows import checked_test
+from svmpress.compression.wrapped import check_whereabouts
 from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.methods import Effort, Layout, Method, Outcome, Problem, Progress
@@ -171,6 +172,7 @@ def compress_path(
     if wrapped is not None:
         if len(wrapped.parts) != 1:
             raise InputError(f"there are {len(wrapped.parts)} SVMs in the estimator: compress_path is for one")
+        check_whereabouts(wrapped, X, y)
         (part,) = wrapped.parts
         X, y = None if X is None else part.rows(X), part.answers(y)
         X_test, y_test = None if X_test is None else part.rows(X_test), part.answers(y_test)

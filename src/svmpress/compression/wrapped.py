@@ -9,7 +9,8 @@ from typing import Any
 
 from svmpress.compression.budget import Budget
 from svmpress.compression.result import Compression, ManyCompressions, Status
-from svmpress.errors import SvmpressWarning
+from svmpress.distributed import is_sharded
+from svmpress.errors import InputError, SvmpressWarning
 from svmpress.wrapping import Wrapped
 
 _WORST = (
@@ -38,6 +39,7 @@ def compress_parts(
     compress : callable
         From a source, rows, answers and the arguments of a budget to a result.
     """
+    check_whereabouts(wrapped, X, y)
     shares = budget.shared(len(wrapped.parts))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SvmpressWarning)  # they are in the results, and are given once, at the top
@@ -58,3 +60,23 @@ def compress_parts(
         members=tuple(results),
         names=names,
     )
+
+
+def check_whereabouts(wrapped: Wrapped, X: Any, y: Any) -> None:
+    """Refuse rows that are somewhere else, if the wrapper would have to fetch them.
+
+    Raises
+    ------
+    InputError
+    """
+    if not (is_sharded(X) or is_sharded(y)):
+        return
+    if not all(part.takes_rows_as_they_are for part in wrapped.parts):
+        raise InputError(
+            "the estimator transforms rows before its SVM sees them, which is not done for a Dask collection: "
+            "transform it first, with map_blocks or map_partitions, and give the last step as the model"
+        )
+    if y is not None and not all(part.takes_answers_as_they_are for part in wrapped.parts):
+        raise InputError(
+            "the estimator encodes labels for its SVM, which is not done for a Dask collection: leave y out"
+        )

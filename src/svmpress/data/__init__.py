@@ -54,6 +54,7 @@ __all__ = [
     "SpooledShards",
     "TableWriter",
     "answers",
+    "blocks",
     "data_files",
     "label_text",
     "labels_like",
@@ -181,15 +182,26 @@ def read(
     >>> read(path).y.tolist()
     ['cat', 'dog']
     """
+    return whole(list(blocks(path, options, progress=progress, **changes)))
+
+
+def blocks(
+    path: Paths,
+    options: ReadOptions | None = None,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    **changes: Any,
+) -> Generator[Block, None, None]:
+    """Yield what :func:`stream` does, for one who puts it together: all blocks have labels or none, within limits."""
     files = data_files(path)
     sizes = sizes_of(files)
-    parts: list[Block] = []
     taken, size = 0, None if None in sizes else sum(size or 0 for size in sizes)
-    with contextlib.closing(stream(files, options, **changes)) as blocks:
-        for block in blocks:
-            parts.append(block)
-            if (block.y is None) != (parts[0].y is None):
-                with_labels, without = (parts[0], block) if block.y is None else (block, parts[0])
+    first: Block | None = None
+    with contextlib.closing(stream(files, options, **changes)) as found:
+        for block in found:
+            first = first or replace(block, X=block.X[:0], carried={})
+            if (block.y is None) != (first.y is None):
+                with_labels, without = (first, block) if block.y is None else (block, first)
                 raise FormatError(f"{with_labels.file} has labels, and {without.file} has none")
             taken += arrays.stored_bytes(block.X)
             if size is not None:
@@ -197,7 +209,7 @@ def read(
             if progress is not None:
                 done = block.first_row + block.X.shape[0]
                 progress("reading", done, round(done / block.fraction) if block.fraction else 0)
-    return whole(parts)
+            yield block
 
 
 def whole(parts: Sequence[Block]) -> Dataset:

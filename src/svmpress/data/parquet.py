@@ -27,7 +27,11 @@ def stream(path: str | os.PathLike[str], options: ReadOptions) -> Iterator[Block
     except ImportError as e:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from e
     where = str(path)
-    with open_binary(path) as raw, reading(where, "Parquet file"), pyarrow.parquet.ParquetFile(raw) as file:
+    with (
+        open_binary(path) as raw,
+        reading(where, "Parquet file"),
+        pyarrow.parquet.ParquetFile(raw, pre_buffer=False) as file,  # else what has been read stays in memory
+    ):
         yield from _stream(file, where, options)
 
 

@@ -41,27 +41,24 @@ class SpooledShards:
     n_features : int
     columns : tuple of str
         What is kept beside the rows.
-    is_sparse : bool
-        Whether the files hold CSR.
     is_dense : bool
-        Whether rows are dense once they are read, whatever the files hold.
+        Whether rows are dense once they are read, whatever the files hold; else they are CSR.
     """
 
     folder: Path
     sizes: tuple[int, ...]
     n_features: int
     columns: tuple[str, ...]
-    is_sparse: bool
     is_dense: bool
 
     def _read(self, i: int) -> Shard:
-        parts = {name: np.load(_file(self.folder, i, name)) for name in (_CSR if self.is_sparse else ("rows",))}
-        if self.is_sparse:
-            shape = (self.sizes[i], self.n_features)
-            X: Rows = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-            X = X.toarray() if self.is_dense else X
+        if _file(self.folder, i, "rows").exists():
+            X: Rows = arrays.widen(np.load(_file(self.folder, i, "rows")), self.n_features)
+            X = X if self.is_dense else sparse.csr_array(X)
         else:
-            X = arrays.widen(parts["rows"], self.n_features)
+            parts = tuple(np.load(_file(self.folder, i, name)) for name in _CSR)
+            X = sparse.csr_array(parts, shape=(self.sizes[i], self.n_features))
+            X = X.toarray() if self.is_dense else X
         columns = {name: np.load(_file(self.folder, i, f"column-{name}")) for name in self.columns}
         return Shard(X, columns, sum(self.sizes[:i]))
 
@@ -91,7 +88,7 @@ class SpooledShards:
             with _room(self.folder):
                 _write(self.folder, i, {f"column-{name}": a for name, a in made.items()})
         columns = tuple(sorted({*self.columns, *names}))
-        return SpooledShards(self.folder, self.sizes, self.n_features, columns, self.is_sparse, self.is_dense)
+        return SpooledShards(self.folder, self.sizes, self.n_features, columns, self.is_dense)
 
     def arranged(self, function: Callable[..., Shard], *told: Any) -> Summable:
         """Return the shards as a function rearranges each, whenever it is read."""
@@ -151,10 +148,10 @@ class Spool:
     def finished(self, dense_from: float) -> SpooledShards:
         """Return what was put in as shards; sparse rows as dense ones if they hold at least that share of values."""
         self._flush()
-        n, csr = sum(self._sizes), (self.folder / "0-indptr.npy").exists()
+        n, any_sparse = sum(self._sizes), any(self.folder.glob("*-indptr.npy"))
         columns = tuple(sorted(p.stem.removeprefix("0-column-") for p in self.folder.glob("0-column-*.npy")))
-        is_dense = not csr or self._stored >= dense_from * n * self._width
-        return SpooledShards(self.folder, tuple(self._sizes), self._width, columns, csr, is_dense)
+        is_dense = not any_sparse or self._stored >= dense_from * n * self._width
+        return SpooledShards(self.folder, tuple(self._sizes), self._width, columns, is_dense)
 
     def _flush(self) -> None:
         if not self._waiting:
@@ -179,8 +176,8 @@ def spooling() -> Iterator[Spool]:
     >>> with spooling() as spool:
     ...     spool.put(Shard(np.ones((3, 2))))
     ...     spool.put(Shard(np.ones((2, 2))))
-    ...     spool.finished(0.25).total(lambda shard: (shard.X.sum(),))
-    (10.0,)
+    ...     spool.finished(0.25).total(lambda shard: (shard.n, float(shard.X.sum())))
+    (5, 10.0)
     """
     with tempfile.TemporaryDirectory(prefix="svmpress-rows-", ignore_cleanup_errors=True) as folder:
         yield Spool(Path(folder))

@@ -13,7 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
+
+from svmpress.distributed.clusters import check_workers, current_client
 from svmpress.errors import InputError, SvmpressError
+from svmpress.model import KernelModel
 from svmpress.numerics import Columns, Shard, Sums, added, is_csr
 
 Item = TypeVar("Item")
@@ -36,7 +40,7 @@ def is_sharded(collection: Any) -> bool:
     )
 
 
-def shards_of(X: Any, y: Any, check: Callable[..., Shard], *told: Any) -> DaskShards:
+def shards_of(X: Any, y: Any, check: Callable[[Any, Any, Any], Shard], source: KernelModel | None) -> DaskShards:
     """Return the partitions of rows, and of answers if there are any, as shards.
 
     Parameters
@@ -46,20 +50,22 @@ def shards_of(X: Any, y: Any, check: Callable[..., Shard], *told: Any) -> DaskSh
     y : dask.array.Array (n,), dask.dataframe.Series, or None
         In partitions like those of X.
     check : callable
-        From rows, answers (or None) and ``told`` to a shard, on a worker.
-    *told
+        From rows, answers (or None) and the source to a shard, on a worker.
+    source : KernelModel or None
 
     Raises
     ------
     InputError
-        When something is wrong with a partition, or the cluster is gone.
+        When something is wrong with a partition, or the cluster is gone, or its workers cannot use the source.
     """
     from dask.delayed import delayed
 
     rows, answers = _partitions(X, "X"), None if y is None else _partitions(y, "y")
     if answers is not None and len(answers) != len(rows):
         raise InputError(f"X has {len(rows)} partitions and y has {len(answers)}: divide both at the same rows")
-    cluster, context = _Cluster.current(), delayed((check, told), traverse=False)
+    cluster, context = _Cluster.current(), delayed((check, source), traverse=False)
+    if cluster.client is not None and source is not None:
+        check_workers(cluster.client, source)
     each = [None] * len(rows) if answers is None else answers
     taken = cluster.kept(
         [delayed(_taken_in)(x, of_x, i, context) for i, (x, of_x) in enumerate(zip(rows, each, strict=True))]
@@ -99,10 +105,11 @@ def _named(number: int) -> Iterator[None]:
         raise InputError(f"partition {number}: {e}") from e
 
 
-def _taken_in(X: Any, y: Any, number: int, context: tuple[Callable[..., Shard], tuple[Any, ...]]) -> Shard:
-    check, told = context
+def _taken_in(X: Any, y: Any, number: int, context: tuple[Callable[[Any, Any, Any], Shard], Any]) -> Shard:
+    check, source = context
     with _named(number):
-        return check(X, y, *told)
+        shard = check(X, y, source)
+    return shard if is_csr(shard.X) else replace(shard, X=np.ascontiguousarray(shard.X))  # as the extension reads rows
 
 
 def _described(shard: Shard) -> tuple[int, int, str]:
@@ -137,12 +144,7 @@ class _Cluster:
 
     @classmethod
     def current(cls) -> _Cluster:
-        try:
-            from distributed import get_client
-
-            return cls(get_client())
-        except (ImportError, ValueError):  # not installed, or nobody has made a client
-            return cls(None)
+        return cls(current_client())
 
     def computed(self, tasks: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""

@@ -62,5 +62,5 @@ class Experiment:
             problem = replace(problem, y=None)  # the source has seen all rows: it is asked for its values, good or bad
         y = None if problem.y is None else problem.y[fit]
         teacher = problem.source if surrogate is None else surrogate.source
-        experiment = replace(problem, source=teacher, rows=arrays.take(problem.rows, fit), y=y)
+        experiment = replace(problem, source=teacher, rows=arrays.take(problem.rows, fit), y=y, every=None)
         return cls(experiment, Holdout(problem, held), problem.y is not None, tuple(notes))

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import scipy
 from threadpoolctl import ThreadpoolController
+
+from svmpress.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -79,3 +81,25 @@ def side_by_side(function: Callable[[Item], Result], items: Iterable[Item], *, w
         return [function(item) for item in items]
     with one_blas_thread(), ThreadPoolExecutor(min(threads(), len(items))) as pool:
         return list(pool.map(function, items))
+
+
+def executor_of(pool: Any) -> Executor | None:
+    """Return an executor for what a caller gives as one: any of ``concurrent.futures``, a client of Dask, or None.
+
+    Raises
+    ------
+    InputError
+        When it is none of these.
+
+    Examples
+    --------
+    >>> with ThreadPoolExecutor(1) as pool:
+    ...     executor_of(pool).submit(abs, -1).result()
+    1
+    """
+    if pool is None or isinstance(pool, Executor):
+        return pool
+    if hasattr(pool, "get_executor"):  # a client of Dask
+        made: Executor = pool.get_executor(pure=False)
+        return made
+    raise InputError(f"executor must be an Executor of concurrent.futures or a client of Dask, not {pool!r}")

@@ -89,7 +89,7 @@ class LocalShards:
     Examples
     --------
     >>> shards = LocalShards((Shard(np.ones((2, 3))), Shard(np.ones((4, 3)), first=2)))
-    >>> shards.total(lambda shard, factor: (factor * shard.X.sum(),), 10.0)
+    >>> shards.total(lambda shard, factor: (factor * float(shard.X.sum()),), 10.0)
     (180.0,)
     """
 
@@ -137,15 +137,19 @@ def added(parts: Sequence[Sums]) -> Sums:
 
 
 def drawn_rows(n: int, k: int, seed: int) -> NDArray[np.intp]:
-    """Return k of n positions, rising: one at random of every n / k, so that memory does not grow with n.
+    """Return k of n positions at random, rising, without memory for all n.
 
     Examples
     --------
-    >>> drawn_rows(1000, 5, seed=0) // 200
-    array([0, 1, 2, 3, 4])
+    >>> drawn_rows(10**12, 3, seed=0).tolist()
+    [40973523936, 269786713763, 636961687321]
     """
-    edges = np.arange(k + 1) * n // k
-    return (edges[:-1] + np.floor(np.random.default_rng(seed).random(k) * np.diff(edges))).astype(np.intp)
+    if 2 * k > n:  # what is left out is fewer
+        return np.setdiff1d(np.arange(n), drawn_rows(n, n - k, seed)) if k < n else np.arange(n)
+    rng, found = np.random.default_rng(seed), np.empty(0, dtype=np.intp)
+    while len(found) < k:  # the first k that differ, of a sequence of positions
+        found = np.union1d(found, rng.integers(0, n, k - len(found)))
+    return found
 
 
 def sample_of(shards: Shards, k: int, seed: int) -> Shard:
@@ -156,4 +160,5 @@ def sample_of(shards: Shards, k: int, seed: int) -> Shard:
     own = [drawn[a:b] - start for a, b, start in zip(cuts[:-1], cuts[1:], starts[:-1], strict=True)]
     found = [part for part in shards.each(Shard.taken, own) if part.n]
     columns = {name: np.concatenate([part.columns[name] for part in found]) for name in found[0].columns}
-    return Shard(arrays.concatenated(*(part.X for part in found)), columns)
+    X = arrays.concatenated(*(part.X for part in found))
+    return Shard(X if arrays.is_csr(X) else np.ascontiguousarray(X), columns)

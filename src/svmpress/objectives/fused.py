@@ -95,8 +95,8 @@ class FusedPasses:
         kernel: Kernel,
         V: Floats,
         grams: Floats,
-        *,
         shift: Floats | None = None,
+        *,
         pieces: NDArray[np.int64] | None = None,
     ) -> Floats:
         """Put ``[K 1]ᵀ[K 1]`` of every group into (g, m+1, m+1); return ``[K 1]ᵀ(T - shift)``, weighted, (m+1, M).

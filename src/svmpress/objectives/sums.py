@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -55,18 +56,20 @@ class RowSums(Protocol):
     def error_of_constants(self) -> float:
         """Return the weighted squared error of the best intercepts alone."""
 
-    def equations(self, kernel: Kernel, V: Array, grams: Array, shift: Array | None) -> Array:
-        """Put ``[K 1]ᵀ[K 1]`` of every group into (g, m+1, m+1), and return ``[K 1]ᵀ(T - shift)``, weighted, (m+1, M).
+    @property
+    def equations(self) -> Callable[[Kernel, Array, Array, Array | None], Array]:
+        """What takes (kernel, V, grams, shift), fills ``grams``, and returns moments.
 
-        What nobody is solved for stays as it is.
+        Every ``[K 1]ᵀ[K 1]`` of a group is put into ``grams`` (g, m+1, m+1), but what nobody is solved for stays as it
+        is; the moments are ``[K 1]ᵀ(T - shift)``, weighted, (m+1, M).
         """
 
-    def slopes(
-        self, kernel: Kernel, V: Array, coef: Array, intercept: Array, factor: float, width: bool
-    ) -> tuple[float, Array, float]:
-        """Return ``Σ w R²`` of ``R = K A + b - T``, and its slopes by V and γ times ``factor / 2``.
+    @property
+    def slopes(self) -> Callable[[Kernel, Array, Array, Array, float, bool], tuple[float, Array, float]]:
+        """What takes (kernel, V, coef, intercept, factor, width), and returns an error and its slopes.
 
-        At the kernel and V of the last :meth:`equations`; the slope of γ is 0 if not ``width``.
+        ``Σ w R²`` of ``R = K A + b - T``, and its slopes by V and γ times ``factor / 2``, at the kernel and V of the
+        last equations; the slope of γ is 0 if not ``width``.
         """
 
 
@@ -137,8 +140,11 @@ class LocalSums:
         self._pieces: list[tuple[Piece, ...]] = [pieces(np.ones((m, 1), dtype=bool))] * len(groups)
         if mask is not None:
             self._pieces = [pieces(mask[:, arrays.to_numpy(w) > 0]) for w in self.weights]
-        self._fused = FusedPasses.for_rows(kernel, rows, groups, self.n_outputs, m, max_bytes)
-        self._wanted = rectangles(self._pieces, m)
+        self.equations: Callable[[Kernel, Array, Array, Array | None], Array] = self._equations
+        self.slopes: Callable[[Kernel, Array, Array, Array, float, bool], tuple[float, Array, float]] = self._slopes
+        fused = FusedPasses.for_rows(kernel, rows, groups, self.n_outputs, m, max_bytes)
+        if fused is not None:
+            self.equations, self.slopes = partial(fused.equations, pieces=rectangles(self._pieces, m)), fused.slopes
         self._kept: Kept = {}
         self._whole: Array | None = None
 
@@ -146,10 +152,8 @@ class LocalSums:
         """Return the weighted squared error of the best intercepts alone."""
         return spread_error(*moments_of(self.groups, self.n_outputs, self.like))
 
-    def equations(self, kernel: Kernel, V: Array, grams: Array, shift: Array | None) -> Array:
-        """Put the equations of every group in their places and return the moments; see :class:`RowSums`."""
-        if self._fused is not None:
-            return self._fused.equations(kernel, V, grams, shift=shift, pieces=self._wanted)
+    def _equations(self, kernel: Kernel, V: Array, grams: Array, shift: Array | None) -> Array:
+        """Put the equations of every group in their places by array operations and return the moments."""
         self._kept, self._whole = {}, kernel.gram(self.rows, V) if self._at_once else None
         moment = self._xp.zeros((V.shape[0] + 1, self.n_outputs), dtype=self._xp.float64, device=self._device)
         for part in self._each(
@@ -158,12 +162,10 @@ class LocalSums:
             moment = moment + part
         return moment
 
-    def slopes(
+    def _slopes(
         self, kernel: Kernel, V: Array, coef: Array, intercept: Array, factor: float, width: bool
     ) -> tuple[float, Array, float]:
-        """Return the error and its slopes; see :class:`RowSums`."""
-        if self._fused is not None:
-            return self._fused.slopes(kernel, V, coef, intercept, factor, width)
+        """Return the error and its slopes by array operations."""
         value, slope, dV, whole = 0.0, 0.0, self._xp.zeros_like(V), self._whole
         if whole is not None:
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import multiprocessing
 import os
 import platform
 import time
@@ -21,7 +20,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +29,15 @@ from numpy.typing import NDArray
 
 from svmpress import __version__, predictor
 from svmpress.errors import InputError
+from svmpress.numerics import executor_of
 from svmpress.study.plan import Plan, Unit, units, work
+from svmpress.study.pools import ExecutorWorker, Hand, Pool, ProcessWorker
 from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Journal, Key, Records, RunRecord, SetRecord
 from svmpress.study.task import StudyMethod
-from svmpress.study.worker import Order, Source, revision, serve
+from svmpress.study.worker import Source, revision
 
 RECORDS = "study.jsonl"
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-_PULSE = 0.5
-"""Seconds between looks at the clock."""
 
 Progress = Callable[[str, int, int], None]
 Say = Callable[[str], None]
@@ -63,6 +61,7 @@ def run(
     jobs: int = 1,
     limit: float | None = None,
     renew: bool = False,
+    executor: Any = None,
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Records:
@@ -85,6 +84,9 @@ def run(
         Seconds that a unit may take.
     renew : bool
         Whether to run again what other code than the present made.
+    executor : Executor of concurrent.futures, or a client of Dask, optional
+        Who does the work instead of processes of this one: ``jobs`` orders at a time. Its workers must see the folders
+        under the same names; what takes too long there cannot be stopped, so that there is no ``limit``.
     progress : callable, optional
         Called with (stage, done, total), in cells.
     say : callable, optional
@@ -94,6 +96,9 @@ def run(
         raise InputError(f"jobs must be at least 1, not {jobs}")
     if limit is not None and not 0 < limit < math.inf:
         raise InputError(f"the limit must be a number of seconds, more than 0, not {limit:g}")
+    pool_of_others = executor_of(executor)
+    if pool_of_others is not None and limit is not None:
+        raise InputError("a limit is for processes that can be killed: leave the limit out, or the executor")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as e:
@@ -110,7 +115,10 @@ def run(
         record = _run_record(plan, jobs, threads, limit)
         journal.append(record)
         with _threads(threads):
-            pool = Pool([_Worker(source, dict(methods), threads) for _ in range(jobs)])
+            if pool_of_others is None:
+                pool = Pool([ProcessWorker(source, dict(methods), threads) for _ in range(jobs)])
+            else:
+                pool = Pool([ExecutorWorker(pool_of_others, source, dict(methods)) for _ in range(jobs)])
             Run(plan, methods, known, journal, pool, limit, progress, say, record.code, renew).run()
     return Records.load(path)
 
@@ -150,89 +158,6 @@ def _threads(count: int) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Processes
-# ---------------------------------------------------------------------------------------------------------
-
-
-class _Worker:
-    """A worker process, its order, and since when it works on it."""
-
-    def __init__(self, source: Source, methods: dict[str, StudyMethod], threads: int) -> None:
-        self._start = (source, methods, threads)
-        self.order: str | Unit | None = None
-        self.since: float | None = None
-        self.missing: list[int] = []
-        self._process: Any = None
-        self.link: Connection | None = None
-
-    def give(self, order: str | Unit, teacher_labels: NDArray[Any] | None = None) -> None:
-        """Start the process if need be and send it an order: to train a teacher, or to do a unit."""
-        self.order, self.since = order, None
-        self.missing = [] if isinstance(order, str) else list(order.sizes)
-        assert isinstance(order, str) or teacher_labels is not None
-        content = order if isinstance(order, str) else Order(order, np.asarray(teacher_labels))
-        try:
-            self._connected().send(content)
-        except ConnectionError:  # it died while it had nothing to do
-            self.stop()
-            self._connected().send(content)
-
-    def _connected(self) -> Connection:
-        if self.link is None:
-            context = multiprocessing.get_context("spawn")
-            self.link, theirs = context.Pipe()
-            self._process = context.Process(target=serve, args=(theirs, *self._start), daemon=True)
-            self._process.start()
-            theirs.close()
-        return self.link
-
-    def messages(self) -> Iterator[tuple[str, Any]]:
-        """Yield what it has said so far and nobody has heard; the kind is "dead" if the process has ended."""
-        while self.order is not None and self.link is not None and self.link.poll():
-            try:
-                yield self.link.recv()
-            except (EOFError, ConnectionResetError):
-                yield "dead", None
-
-    def stop(self) -> int:
-        """Kill the process and return its exit code."""
-        if self.link is None:
-            return 0
-        self._process.kill()
-        self._process.join()
-        self.link.close()
-        self.link = None
-        return int(self._process.exitcode)
-
-
-@dataclass
-class Pool:
-    """The workers."""
-
-    workers: list[_Worker]
-
-    def free(self) -> _Worker | None:
-        """Return a worker without an order."""
-        return next((w for w in self.workers if w.order is None), None)
-
-    def busy(self) -> list[_Worker]:
-        """Return the workers with an order."""
-        return [w for w in self.workers if w.order is not None]
-
-    def messages(self) -> Iterator[tuple[_Worker, str, Any]]:
-        """Yield what comes within a moment: worker, kind and content, see :meth:`_Worker.messages`."""
-        wait([w.link for w in self.busy() if w.link is not None], timeout=_PULSE)
-        for worker in self.busy():
-            for kind, content in worker.messages():
-                yield worker, kind, content
-
-    def stop(self) -> None:
-        """Kill all."""
-        for worker in self.workers:
-            worker.stop()
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -301,7 +226,7 @@ class Run:
 
     # -- answers -------------------------------------------------------------------------------------------
 
-    def _take(self, worker: _Worker, kind: str, content: Any) -> None:
+    def _take(self, worker: Hand, kind: str, content: Any) -> None:
         if kind == "set":
             about, labels = content
             self._check_data(about)
@@ -345,14 +270,14 @@ class Run:
                 "choose another --out"
             )
 
-    def _teacher_failed(self, name: str, kind: str, content: Any, worker: _Worker) -> Exception:
+    def _teacher_failed(self, name: str, kind: str, content: Any, worker: Hand) -> Exception:
         if kind in ("bad", "lacks"):
             return InputError(content if kind == "bad" else content[0])
         if kind == "dead":
             return InputError(f"training on {name} ended with code {worker.stop()}; is there enough memory?")
         return RuntimeError(f"training on {name} failed:\n{content}")
 
-    def _close(self, worker: _Worker, status: str, reason: str, needs: str | None = None) -> None:
+    def _close(self, worker: Hand, status: str, reason: str, needs: str | None = None) -> None:
         """Record what a unit has not delivered, and free its worker."""
         unit = worker.order
         worker.order = None

@@ -30,9 +30,8 @@ _BISECTIONS = 5
 class Finalist:
     """One finalist at work: trained SVMs, and the sizes that they were compressed to."""
 
-    def __init__(self, bench: Workbench, trial: Trial, goal: Goal, limit: int | None, progress: Progress) -> None:
-        self._bench, self._goal, self._progress = bench, goal, progress
-        self._sides: list[Side] = bench.sides(trial.params, all_rows=True)
+    def __init__(self, bench: Workbench, sides: list[Side], goal: Goal, limit: int | None, progress: Progress) -> None:
+        self._bench, self._goal, self._progress, self._sides = bench, goal, progress, sides
         self.source = source_point(self._sides)
         self.top = self.source.vectors if limit is None else min(limit, self.source.vectors)
         self.points: dict[int, Point] = {}

@@ -13,6 +13,7 @@ import contextlib
 import json
 import math
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -279,3 +280,24 @@ _NAMES = {
     "goal": "the goals",
     "space": "the parameter ranges",
 }
+
+
+@contextlib.contextmanager
+def keeping(storage: str | os.PathLike[str] | None, header: Mapping[str, Any]) -> Iterator[Records]:
+    """Open the file that keeps the trials: the caller's, or one that is removed unless the search is interrupted."""
+    if storage is not None:
+        with Records.kept(storage, header) as records:
+            yield records
+        return
+    handle, path = tempfile.mkstemp(prefix="svmpress-search-", suffix=".jsonl")
+    os.close(handle)
+    try:
+        with Records.kept(path, header) as records:
+            yield records
+    except KeyboardInterrupt as e:
+        e.add_note(f"the trials are kept in {path}: search(..., storage={path!r}) goes on from there")
+        raise
+    except BaseException:
+        Path(path).unlink(missing_ok=True)  # records without a trial have removed it themselves
+        raise
+    Path(path).unlink()

@@ -7,14 +7,11 @@ the model   the best finalist's parameters and size -> train -> compress()      
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,20 +19,19 @@ from sklearn.svm import SVC
 
 from svmpress.errors import InputError
 from svmpress.methods import Layout, Method, Progress
-from svmpress.numerics import arrays, seed_of
+from svmpress.numerics import arrays, executor_of, seed_of
+from svmpress.tuning.ahead import Ahead, Reach
 from svmpress.tuning.finals import Finalist, best_point, gain_of, promised_size, ranked
 from svmpress.tuning.goal import Cost, Goal
 from svmpress.tuning.inputs import check_arguments, check_judges, checked, described, digest, make_folds, named_metric
 from svmpress.tuning.proposals import STARTUP, Observation, Sampler, check_sampler, propose
-from svmpress.tuning.records import Records, Trial, plain
+from svmpress.tuning.records import Records, Trial, keeping, plain
 from svmpress.tuning.result import SearchResult, SearchStatus
 from svmpress.tuning.space import Parameter, as_given, default_space, given_space
 from svmpress.tuning.workbench import Metric, TrainingError, Workbench, read_path, source_point
 
 _TRIALS_SHARE = 2 / 3
 """Share of the time limit after which no trial begins, so that time is left for finalists."""
-_HOPELESS = 4
-"""Times the best size so far beyond which a path is not read."""
 
 
 def search(
@@ -62,6 +58,7 @@ def search(
     layout: Layout = "shared",
     refit: bool = True,
     random_state: Any = 0,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> SearchResult:
     """Choose C, gamma and the number of vectors together, so that the compressed model meets a goal.
@@ -111,6 +108,8 @@ def search(
         Whether the model is made from all rows, or without those that judged.
     random_state : int, RandomState, Generator or None
         As for :func:`svmpress.compress`. To go on from ``storage`` takes the same number.
+    executor : Executor of concurrent.futures, or a client of Dask, optional
+        Where trials whose settings are known beforehand, and finalists, are trained ahead. The result is the same.
     progress : callable, optional
         Called with (stage, done, total).
 
@@ -136,6 +135,7 @@ def search(
     goal = Goal(plain(min_accuracy), plain(max_vectors), plain(max_bytes), plain(max_latency), minimise)
     trials, finalists, rows, random_state = (*map(plain, (trials, finalists, rows)), seed_of(random_state))
     time_limit, cv, validation = map(plain, (time_limit, cv, validation))
+    pool = executor_of(executor)
     check_arguments(sampler, time_limit, method, layout, trials=trials, finalists=finalists, rows=rows)
     estimator = SVC() if estimator is None else estimator
     X, y, kind = checked(estimator, X, y)
@@ -168,11 +168,15 @@ def search(
         "limit": _limit(goal, bench, first),
     }
     clock = _Clock(begun, math.inf if time_limit is None else begun + time_limit)
-    with _keeping(storage, header) as records:
-        run = _Search(bench, goal, parameters, first, records, sampler, trials, finalists, progress, clock)
-        run.try_settings()
-        run.try_finalists()
-        return run.finished(name, refit)
+    with keeping(storage, header) as records:
+        ahead = Ahead(bench, pool)
+        run = _Search(bench, goal, parameters, first, records, sampler, trials, finalists, progress, clock, ahead)
+        try:
+            run.try_settings()
+            run.try_finalists()
+            return run.finished(name, refit)
+        finally:
+            ahead.stop()
 
 
 def _limit(goal: Goal, bench: Workbench, first: Mapping[str, Any]) -> int | None:
@@ -183,27 +187,6 @@ def _limit(goal: Goal, bench: Workbench, first: Mapping[str, Any]) -> int | None
         return goal.limit(bench.sides(first, all_rows=False)[0].source)
     except TrainingError as e:
         raise InputError(f"the estimator cannot be trained on these rows: {e}") from e
-
-
-@contextlib.contextmanager
-def _keeping(storage: str | os.PathLike[str] | None, header: Mapping[str, Any]) -> Iterator[Records]:
-    """Open the file that keeps the trials: the caller's, or one that is removed unless the search is interrupted."""
-    if storage is not None:
-        with Records.kept(storage, header) as records:
-            yield records
-        return
-    handle, path = tempfile.mkstemp(prefix="svmpress-search-", suffix=".jsonl")
-    os.close(handle)
-    try:
-        with Records.kept(path, header) as records:
-            yield records
-    except KeyboardInterrupt as e:
-        e.add_note(f"the trials are kept in {path}: search(..., storage={path!r}) goes on from there")
-        raise
-    except BaseException:
-        Path(path).unlink(missing_ok=True)  # records without a trial have removed it themselves
-        raise
-    Path(path).unlink()
 
 
 @dataclass(frozen=True)
@@ -232,6 +215,7 @@ class _Search:
     n_finalists: int
     progress: Progress | None
     clock: _Clock
+    ahead: Ahead
 
     def __post_init__(self) -> None:
         self.limit: int | None = self.records.header["limit"]  # as measured when the search began
@@ -248,6 +232,10 @@ class _Search:
 
     def try_settings(self) -> None:
         """Try settings until there are enough, or the time is up."""
+        if self.clock.end == math.inf:  # what is begun ahead knows no time limit
+            known = self.n_trials if self.sampler == "random" else min(STARTUP, self.n_trials)
+            settings = [self._proposal(number) for number in range(len(self.records.tried), known)]
+            self.ahead.begin_trials(settings, self._reach())
         while len(self.records.tried) < self.n_trials:
             number = len(self.records.tried)
             self._report("trials", number, self.n_trials)
@@ -275,22 +263,27 @@ class _Search:
 
     def _trial(self, number: int, params: dict[str, Any]) -> Trial:
         begun = time.monotonic()
+        reach = self._reach()
         try:
-            sides = self.bench.sides(params, all_rows=False)
+            read = self.ahead.trial(params)
+            sides = self.bench.sides(params, all_rows=False) if read is None else self.ahead.restored(read.trained)
         except TrainingError as e:
             return Trial(number, "trial", params, 0, None, (), time.monotonic() - begun, str(e))
-        source = source_point(sides)
-        curve = read_path(sides, self._most(source.vectors), self.goal.min_accuracy, self.clock.trials_end)
+        source = source_point(sides) if read is None else read.source
+        most = reach.most(source.vectors)
+        if read is not None and read.serves(most):
+            curve = read.curve
+        else:
+            curve = read_path(sides, most, reach.enough, self.clock.trials_end)
         rows = max(side.rows.size for side in sides)
         return Trial(number, "trial", params, rows, source, curve, time.monotonic() - begun)
 
-    def _most(self, n_vectors: int) -> int:
-        """Return the largest size to read: within the limit, below the SVM's own, and not hopelessly large."""
-        most = n_vectors if self.limit is None else min(self.limit, n_vectors)
-        if self.goal.min_accuracy is not None:
-            seen = [promised_size(t, self.goal, self.gain, self.limit) for t in self._feasible()]
-            most = min([max(1, most // 2 if self.limit is None else most), *(math.ceil(_HOPELESS * m) for m in seen)])
-        return max(1, most)
+    def _reach(self) -> Reach:
+        """Return how far paths are read, by what is known."""
+        enough, promised = self.goal.min_accuracy, tuple[float, ...]()
+        if enough is not None:
+            promised = tuple(promised_size(t, self.goal, self.gain, self.limit) for t in self._feasible())
+        return Reach(self.limit, enough, promised)
 
     def _feasible(self) -> list[Trial]:
         """Return the trials that meet the goal, as far as trials can tell."""
@@ -307,6 +300,7 @@ class _Search:
         self._promote([t for t in best if t.number not in promoted])
 
     def _promote(self, trials: list[Trial]) -> None:
+        self.ahead.begin_finalists([trial.params for trial in trials])
         for trial in trials:
             if self.records.finalists and time.monotonic() > self.clock.end:
                 return
@@ -315,7 +309,8 @@ class _Search:
     def _finalist(self, trial: Trial) -> Trial:
         begun = time.monotonic()
         try:
-            finalist = Finalist(self.bench, trial, self.goal, self.limit, self._finalist_progress())
+            sides = self.ahead.sides(trial.params)
+            finalist = Finalist(self.bench, sides, self.goal, self.limit, self._finalist_progress())
         except TrainingError as e:
             return Trial(trial.number, "finalist", trial.params, 0, None, (), time.monotonic() - begun, str(e))
         if self.goal.min_accuracy is None:

@@ -61,6 +61,16 @@ class Part:
     answers: Callable[[Any], Any] = same
     name: str = ""
 
+    @property
+    def takes_rows_as_they_are(self) -> bool:
+        """Whether the wrapper's rows are those of the source."""
+        return self.rows is same
+
+    @property
+    def takes_answers_as_they_are(self) -> bool:
+        """Whether the wrapper's y is that of the source."""
+        return self.answers is same
+
     def behind(self, outer: Part) -> Part:
         """Return this part for rows and answers of the part that it is inside of."""
 
@@ -68,7 +78,12 @@ class Part:
             own = outer.answers(y)
             return None if own is None else self.answers(own)
 
-        return Part(self.source, lambda X: self.rows(outer.rows(X)), answers, self.name)
+        return Part(
+            self.source,
+            self.rows if outer.takes_rows_as_they_are else lambda X: self.rows(outer.rows(X)),
+            self.answers if outer.takes_answers_as_they_are else answers,
+            self.name,
+        )
 
 
 @dataclass(frozen=True, eq=False)
