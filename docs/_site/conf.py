@@ -1,7 +1,7 @@
 """How Sphinx makes the site: ``make docs``.
 
-The source folder is the repository's root, so that links between pages lead to the same places here as they do where the
-repository is browsed. Pages of the reference are made from ``__all__`` of the packages; nothing is listed twice.
+The source folder is the repository's root, so that links between pages lead to the same places here as they do where
+the repository is browsed. Pages of the reference are made from ``__all__`` of the packages; nothing is listed twice.
 """
 
 import re
@@ -29,18 +29,16 @@ copybutton_prompt_is_regexp = True
 highlight_language = "none"
 
 # reference
-templates_path = ["templates"]
+templates_path = [str(ROOT / "docs/_site/templates")]  # autosummary would look below the source folder
 autosummary_generate = True
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
 autosummary_context = {"offered": svmpress.__all__}
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
+autodoc_typehints = "none"  # docstrings say types, in words
 autodoc_member_order = "bysource"
-python_display_short_literal_types = True
 python_maximum_signature_line_length = 88
 numpydoc_show_class_members = False
-numpydoc_validation_checks: set[str] = set()
 add_module_names = False
-nitpicky = False
 
 # looks
 html_theme = "furo"
@@ -51,3 +49,22 @@ html_extra_path = ["root"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
+
+
+def _leave_folders(app, docname, source):
+    """A link to a folder of the repository is for those who browse that; here it is its text."""
+    here = Path(app.env.doc2path(docname)).parent
+    source[0] = re.sub(
+        r"\[([^\]]+)\]\(([^):#\s]+)\)", lambda link: link[1] if (here / link[2]).is_dir() else link[0], source[0]
+    )
+
+
+def _plain_signature(app, what, name, obj, options, signature, returned):
+    """A default that is made anew for each object has no text of its own."""
+    return (signature and signature.replace("<factory>", "..."), returned)
+
+
+def setup(app):
+    """Connect what is above."""
+    app.connect("source-read", _leave_folders)
+    app.connect("autodoc-process-signature", _plain_signature)

@@ -1,7 +1,7 @@
 """The tutorials do what they say: every block is run, in order, in one namespace and one empty folder.
 
-As on other pages, and beyond that: what ``print`` shows is compared with the ``text`` block after it, numbers aside; the
-programs of LibSVM and the C compiler are run, too; a ``c`` block is the file ``main.c``. A comment ``needs: PROGRAM``
+As on other pages, and beyond that: what ``print`` shows is compared with the ``text`` block after it, numbers aside;
+the programs of LibSVM and the C compiler are run, too; a ``c`` block is the file ``main.c``. A comment ``needs: PROGRAM``
 before a block leaves it out where the program is not installed.
 """
 
@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import pytest
 
 import libsvm_programs
-from test_docs import ROOT, _without_numbers, run_console
-from test_docs import capture as capture  # a fixture
+from test_docs import ROOT, _without_numbers, capture, run_console
 
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+
+__all__ = ["capture"]  # a fixture
 
 
 class Block(NamedTuple):
