@@ -73,6 +73,13 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -j auto -c docs/_site -b html . build/site
 	$(BIN)/python docs/_site/check.py build/site
 
+wheel: $(VENV)/.wheel
+	rm -rf dist
+	$(BIN)/python -m build --installer pip --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python tests/wheel/try_wheel.py dist
+
 clean:
 	rm -rf $(VENV) build dist docs/reference demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -101,6 +108,10 @@ $(VENV)/.lint: $(VENV)/.pip pyproject.toml
 
 $(VENV)/.docs: $(VENV)/.pip $(SOURCES)
 	$(PIP) install --quiet --group docs .
+	@touch $@
+
+$(VENV)/.wheel: $(VENV)/.pip pyproject.toml
+	$(PIP) install --quiet --group wheel
 	@touch $@
 
 # committed, so that nobody needs a compiler; a test builds it again where clang is of the same version. 4,096 bytes are

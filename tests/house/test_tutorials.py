@@ -1,8 +1,8 @@
 """The tutorials do what they say: every block is run, in order, in one namespace and one empty folder.
 
 As on other pages, and beyond that: what ``print`` shows is compared with the ``text`` block after it, numbers aside;
-the programs of LibSVM and the C compiler are run, too; a ``c`` block is the file ``main.c``. A comment ``needs: PROGRAM``
-before a block leaves it out where the program is not installed.
+the programs of LibSVM and the C compiler are run, too; a ``c`` block is the file ``main.c``. A comment
+``needs: PROGRAM`` before a block leaves it out where the program is not installed.
 """
 
 from __future__ import annotations
