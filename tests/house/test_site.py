@@ -51,7 +51,8 @@ def test_the_reference_lists_packages_that_say_what_they_offer():
 
 def test_every_page_is_in_the_table_of_contents():
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    listed = {line for block in re.findall(r"^```\{toctree\}\n(.*?)^```", index, re.M | re.S) for line in block.split()}
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```", index, re.MULTILINE | re.DOTALL)
+    listed = {re.sub(r".*<(.*)>$", r"\1", line) for block in blocks for line in block.splitlines()}
     pages = {p.relative_to(ROOT / "docs").with_suffix("").as_posix() for p in (ROOT / "docs").rglob("*.md")}
     pages |= {f"../{p.stem}" for p in ROOT.glob("*.md")}
     assert pages - listed == {"index"}
