@@ -67,9 +67,9 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# pages of the reference are made anew, so that names which are gone leave none behind
+# made anew each time, so that a page which is gone leaves nothing behind
 docs: $(VENV)/.docs
-	rm -rf docs/reference
+	rm -rf docs/reference build/site
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -j auto -c docs/_site -b html . build/site
 	$(BIN)/python docs/_site/check.py build/site
 
