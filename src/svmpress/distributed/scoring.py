@@ -138,7 +138,8 @@ def _only_column(block: Any) -> Any:
 def _answer(block: Any, model: KernelModel, question: streaming.Question, alone: bool, number: int) -> Any:
     """Return the answers for the rows of a partition, or say which it is that cannot be used."""
     try:
-        X = arrays.check_rows(block, n_features=model.n_features)
+        # the model looks at dense rows itself, and at those that its predictor reads in the same pass
+        X = arrays.check_rows(block, n_features=model.n_features) if arrays.is_csr(block) else block
         return streaming.answers(model, X, question, fair_threads(alone))
     except InputError as e:
         raise InputError(f"partition {number}: {e}") from e
