@@ -78,6 +78,11 @@ def test_data_frames_and_blocks_of_csr(rows, svc):
     small = svmpress.compress(named, shuffled.drop(columns="label"), shuffled["label"], vectors=5).model
     expected = svmpress.compress(named, X, y, vectors=5).model
     np.testing.assert_array_equal(small.expansion.vectors, expected.expansion.vectors)
+    words = frame["label"].map({0: "no", 1: "yes"}).astype("string[pyarrow]")
+    in_words = dd.from_pandas(frame.assign(label=words), npartitions=2)
+    spoken = svmpress.from_estimator(SVC(gamma=0.01).fit(frame.drop(columns="label"), words.to_numpy(dtype=str)))
+    small = svmpress.compress(spoken, in_words.drop(columns="label"), in_words["label"], vectors=5).model
+    assert set(small.predict(X)) == {"no", "yes"}
     blocks = da.from_array(X, chunks=(300, -1)).map_blocks(sparse.csr_array, dtype=float)
     sparse_rows = sample_of(shards_of(blocks, None, lambda X, y, source: Shard(X), None), 900, 0)
     np.testing.assert_array_equal(sparse_rows.X.toarray(), X)
@@ -221,7 +226,7 @@ def test_memory_of_the_client_does_not_grow_with_the_rows(cluster, svc):
     few, many = peak(N), peak(5 * N)
     assert few > 2**24  # the sample
     assert many < 1.05 * few
-    assert 5 * N * D * 8 > many  # and all rows would not have had room
+    assert many < 5 * N * D * 8  # and all rows would not have had room
 
 
 @pytest.mark.slow

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from svmpress.distributed.clusters import check_workers, current_client
+from svmpress.distributed.clusters import check_workers, current_client, fair_threads
 from svmpress.errors import InputError, SvmpressError
 from svmpress.model import KernelModel
-from svmpress.numerics import Columns, Shard, Sums, added, is_csr
+from svmpress.numerics import Columns, Shard, Sums, added, at_most, is_csr
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -97,17 +97,18 @@ def _partitions(collection: Any, name: str) -> list[Any]:
 
 
 @contextmanager
-def _named(number: int) -> Iterator[None]:
-    """Say in which partition an error is."""
+def _for_partition(number: int) -> Iterator[None]:
+    """Use no more threads than a task of this worker may, and say in which partition an error is."""
     try:
-        yield
+        with at_most(fair_threads()):
+            yield
     except SvmpressError as e:
         raise InputError(f"partition {number}: {e}") from e
 
 
 def _taken_in(X: Any, y: Any, number: int, context: tuple[Callable[[Any, Any, Any], Shard], Any]) -> Shard:
     check, source = context
-    with _named(number):
+    with _for_partition(number):
         shard = check(X, y, source)
     return shard if is_csr(shard.X) else replace(shard, X=np.ascontiguousarray(shard.X))  # as the extension reads rows
 
@@ -122,12 +123,12 @@ def _numbered(shard: Shard, first: int) -> Shard:
 
 
 def _asked(shard: Shard, number: int, function: Callable[..., Any], told: Sequence[Any]) -> Any:
-    with _named(number):
+    with _for_partition(number):
         return function(shard, *told)
 
 
 def _with_columns(shard: Shard, number: int, function: Callable[..., Columns], told: Sequence[Any]) -> Shard:
-    with _named(number):
+    with _for_partition(number):
         return replace(shard, columns={**shard.columns, **function(shard, *told)})
 
 

@@ -32,7 +32,7 @@ from svmpress.numerics.optimisers import (
     memory_for,
     minimise_watched,
 )
-from svmpress.numerics.parallel import executor_of, one_blas_thread, one_scipy_thread, side_by_side, threads
+from svmpress.numerics.parallel import at_most, executor_of, one_blas_thread, one_scipy_thread, side_by_side, threads
 from svmpress.numerics.seeds import seed_of
 from svmpress.numerics.shards import Columns, LocalShards, Shard, Shards, Summable, Sums, added, drawn_rows, sample_of
 from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
@@ -63,6 +63,7 @@ __all__ = [
     "any_negative",
     "arrays",
     "as_array",
+    "at_most",
     "blocks",
     "check_labels",
     "check_names",

@@ -6,9 +6,10 @@ A small matrix product gains nothing from a second thread of BLAS, and often los
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,9 +33,30 @@ def _default_threads() -> int:
 _THREADS = _default_threads()
 
 
+_here = threading.local()
+
+
 def threads() -> int:
     """Return how many threads a computation uses at most, when not told otherwise."""
-    return _THREADS
+    return int(getattr(_here, "most", _THREADS))
+
+
+@contextmanager
+def at_most(count: int | None) -> Iterator[None]:
+    """Let what this thread computes use that many threads; None: as many as ever.
+
+    Examples
+    --------
+    >>> with at_most(1):
+    ...     threads()
+    1
+    """
+    before = getattr(_here, "most", _THREADS)
+    _here.most = before if count is None else count
+    try:
+        yield
+    finally:
+        _here.most = before
 
 
 @lru_cache(maxsize=1)
