@@ -169,7 +169,8 @@ def predict_file(
         for block in blocks:
             model, X = fitted(block)
             if block.first_row == 0:
-                _doubt(model, X)
+                if isinstance(model, KernelModel):
+                    _doubt(model, X)
                 answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             times = _TIMES if measure and block.first_row == 0 else 1
             values, seconds = _timed(partial(answers, model, X, question, n_threads), times)
