@@ -205,8 +205,8 @@ _KINDS: dict[str, type[Any]] = {"run": RunRecord, "set": SetRecord, "cell": Cell
 class Records:
     """Everything that is known: runs, sets by name, cells by key, and the machine of each cell.
 
-    A journal has one writer at a time, which says first how it runs: a cell is of the last run before it. ``wanted`` are
-    methods that the study is to have, whether or not there is a record of them.
+    A journal has one writer at a time, which says first how it runs: a cell is of the last run before it. ``wanted``
+    are methods that the study is to have, whether or not there are records of them.
     """
 
     runs: tuple[RunRecord, ...] = ()
