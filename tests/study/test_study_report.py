@@ -221,6 +221,14 @@ def test_what_was_not_run_is_said(records):
     assert "letters: all" in section(text, "Cells that were not run")
 
 
+def test_the_page_of_the_project_misses_methods_without_any_record(records):
+    cells = {k: c for k, c in records.cells.items() if c.method != "nystroem"}
+    some = replace(records, cells=cells)
+    assert METHODS["nystroem"].label not in section(page(some), "Cells without a model")
+    assert f"| {METHODS['nystroem'].label} | 0, 1, 2 | pageblocks: all;" in page(some, docs=True)
+    assert "Cells that were not run" not in page(some)
+
+
 def test_losses_are_said_plainly(records):
     def flat(cell: Cell) -> float:
         ahead = cell.method == "k-means" and cell.set == "magic" and cell.size == 47
