@@ -90,12 +90,12 @@ def rows_of(
     args: argparse.Namespace, names: list[str] | None, source: Any, progress: Any, split: str
 ) -> tuple[Any, Any]:
     """Return rows as the device gets them, and their labels; --split is about one of two files."""
-    both = args.data is not None and getattr(args, "test", None) is not None
-    other_split = "train" if hasattr(args, "quantize_with") else "test" if both else None
     from svmpress import data
     from svmpress.data import streaming
     from svmpress.numerics import arrays
 
+    both = args.data is not None and getattr(args, "test", None) is not None
+    other_split = "train" if hasattr(args, "quantize_with") else "test" if both else None
     if names is None:
         return None, None
     wanted = source.n_features if args.image is None else args.image[0] * args.image[1]

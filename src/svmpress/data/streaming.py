@@ -96,7 +96,8 @@ def answers(model: KernelModel, X: Rows, question: Question = "labels", n_thread
     ask = {"labels": model.predict, "scores": model.decision_function}.get(question) or _probabilities(model)
     per_row = 8 * model.n_features if arrays.is_csr(X) else 1
     slices = list(arrays.blocks(X.shape[0], per_row, _DENSE_BYTES)) or [slice(0)]
-    parts = [ask(prepared(model, X[rows]), n_threads=n_threads) for rows in slices]
+    told = {} if n_threads is None else {"n_threads": n_threads}  # an emulator has no threads
+    parts = [ask(prepared(model, X[rows]), **told) for rows in slices]
     return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
 
