@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 import svmpress
 from svmpress import Laplacian, distributed
 from svmpress.cli import main
-from svmpress.distributed import cluster, files, predict_files
+from svmpress.distributed import cluster, files, predict_files, while_there
 from svmpress.errors import InputError
 
 pytestmark = [
@@ -274,7 +274,7 @@ def test_a_cluster_that_goes_away_is_said_in_one_sentence(model, folder, pipe):
         ended = threading.Thread(target=kill_once_at_work, args=(scheduler, out))
         ended.start()
         client.wait_for_workers(1)
-        with pytest.raises(InputError, match="the Dask cluster went away"):
+        with pytest.raises(InputError, match="the Dask cluster went away; parts that are finished stay"):
             predict_files(model, [*days(folder), pipe], out, client, options=options(model))
         ended.join()
     assert len(read_parts(out)) == 1500
@@ -284,6 +284,13 @@ def kill_once_at_work(scheduler, out):
     while len(list(out.glob("part-*"))) < 4:
         time.sleep(0.02)
     scheduler.kill()
+
+
+def test_a_part_that_ends_every_worker_is_named():
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), cluster(workers=1) as client:
+        ending = client.submit(os._exit, 1, key="rows of day 3")
+        with pytest.raises(InputError, match="rows of day 3: its worker ended, 1 times in all"), while_there():
+            ending.result()
 
 
 # ---------------------------------------------------------------------------------------------------------
