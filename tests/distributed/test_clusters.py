@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import threading
 import time
 from dataclasses import replace
@@ -14,6 +15,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 from clusters import scheduler_and_worker
 from distributed import Client, LocalCluster
@@ -22,7 +24,7 @@ from sklearn.svm import SVC
 import svmpress
 from svmpress import Laplacian, distributed
 from svmpress.cli import main
-from svmpress.distributed import cluster, files, predict_files
+from svmpress.distributed import cluster, files, predict_files, while_there
 from svmpress.errors import InputError
 
 pytestmark = [
@@ -232,46 +234,63 @@ def test_a_shard_without_rows_has_no_part(client, model, folder):
         predict_files(model, [day], folder / "none", client, options=options(model))
 
 
-def test_a_worker_that_ends_in_the_middle_costs_only_time(model, folder):
+@pytest.fixture
+def pipe(folder):
+    """A named pipe among the files of rows: whoever reads it waits until the test writes."""
+    os.mkfifo(folder / "slow.csv")
+    return folder / "slow.csv"
+
+
+def test_a_worker_that_ends_in_the_middle_costs_only_time(model, folder, pipe):
     with cluster(workers=2) as client:
-        first = next(iter(client.scheduler_info(n_workers=-1)["workers"]))
-        ended = threading.Thread(target=end_once_at_work, args=(client, first, folder / "out"))
+        ended = threading.Thread(target=end_the_reader, args=(client, pipe))
         ended.start()
-        done = predict_files(model, days(folder) * 20, folder / "out", client, options=options(model))
+        done = predict_files(model, [*days(folder), pipe], folder / "out", client, options=options(model))
         ended.join()
-    rows = pd.concat([pd.read_parquet(p) for p in days(folder)] * 20, ignore_index=True)
-    assert done.rows >= len(rows)
+    rows = pd.concat([*(pd.read_parquet(p) for p in days(folder)), pd.DataFrame(SLOW)], ignore_index=True)
+    assert done.parts == 5
     np.testing.assert_array_equal(read_parts(folder / "out").prediction, model.predict(rows))
 
 
-def end_once_at_work(client, worker, out):
-    while not list(out.glob("part-*")):
-        time.sleep(0.01)
-    client.run(os._exit, 1, workers=[worker], on_error="ignore", wait=False)
+SLOW = {"id": [1, 2], "width": [0.5, -1.0], "height": [0.25, 2.0]}
 
 
-def test_a_cluster_that_goes_away_is_said_in_one_sentence(model, folder):
+def end_the_reader(client, pipe):
+    """Kill the worker that waits for the pipe, and let the next one read it."""
+    pids, reader = client.run(os.getpid), None
+    while reader is None:
+        time.sleep(0.02)
+        busy = client.processing().items()
+        reader = next((worker for worker, keys in busy if any(pipe.name in str(key) for key in keys)), None)
+    os.kill(pids[reader], signal.SIGKILL)
+    while psutil.pid_exists(pids[reader]):  # what it has opened must be closed before somebody writes
+        time.sleep(0.02)
+    pipe.write_text(pd.DataFrame(SLOW).to_csv(index=False))
+
+
+def test_a_cluster_that_goes_away_is_said_in_one_sentence(model, folder, pipe):
     out = folder / "out"
     with scheduler_and_worker(folder) as (address, scheduler), cluster(address) as client:
-        client.wait_for_workers(1)
         ended = threading.Thread(target=kill_once_at_work, args=(scheduler, out))
         ended.start()
-        with pytest.raises(InputError, match="the Dask cluster went away"):
-            predict_files(model, days(folder) * 200, out, client, options=options(model))
+        client.wait_for_workers(1)
+        with pytest.raises(InputError, match="the Dask cluster went away; parts that are finished stay"):
+            predict_files(model, [*days(folder), pipe], out, client, options=options(model))
         ended.join()
-    kept = list(out.glob("part-*"))
-    assert 0 < len(kept) < 800
-    for part in kept:
-        pd.read_parquet(part)
-    with cluster(workers=1) as client:
-        done = predict_files(model, days(folder) * 200, out, client, options=options(model))
-    assert done.skipped >= len(kept)
+    assert len(read_parts(out)) == 1500
 
 
 def kill_once_at_work(scheduler, out):
-    while not list(out.glob("part-*")):
-        time.sleep(0.01)
+    while len(list(out.glob("part-*"))) < 4:
+        time.sleep(0.02)
     scheduler.kill()
+
+
+def test_a_part_that_ends_every_worker_is_named():
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), cluster(workers=1) as client:
+        ending = client.submit(os._exit, 1, key="rows of day 3")
+        with pytest.raises(InputError, match="rows of day 3: its worker ended, 1 times in all"), while_there():
+            ending.result()
 
 
 # ---------------------------------------------------------------------------------------------------------

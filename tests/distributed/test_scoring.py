@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import dask
@@ -15,8 +16,9 @@ from scipy import sparse
 from sklearn.svm import SVC, SVR
 
 import svmpress
+import svmpress.spark
 from svmpress import distributed
-from svmpress.errors import InputError
+from svmpress.errors import InputError, MissingExtraError
 
 NAMES = ("width", "height", "depth")
 QUESTIONS = ("predict", "decision_function", "predict_proba")
@@ -211,3 +213,19 @@ def test_what_is_seen_at_once_is_refused_at_once(model, table, X):
         distributed.predict(model, X)
     with pytest.raises(InputError, match="no probabilities"):
         distributed.predict_proba(replace(model, probability={}), rows)
+
+
+def test_what_is_not_installed_is_named(model, X, monkeypatch):
+    rows = da.from_array(X)
+    for package in ("dask.base", "dask.delayed", "distributed", "pyspark.sql", "torch"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=r"svmpress\[dask\]"):
+        distributed.predict(model, rows)
+    with pytest.raises(MissingExtraError, match=r"svmpress\[dask\]"):
+        distributed.deliver(model)
+    with pytest.raises(MissingExtraError, match=r"svmpress\[dask\]"), distributed.cluster(workers=1):
+        pass
+    with pytest.raises(MissingExtraError, match=r"svmpress\[spark\]"):
+        svmpress.spark.predict_column(model)
+    with pytest.raises(MissingExtraError, match=r"svmpress\[torch\]"):
+        svmpress.to_torch(model)

@@ -31,7 +31,20 @@ RANKS = [
 ANYWHERE = {"__version__"}
 """What any module may take from ``svmpress`` itself."""
 
-EXTRAS = ["torch", "matplotlib", "onnx", "onnxruntime", "skops", "pyarrow", "optuna", "dask", "cupy", "dlib"]
+EXTRAS = [
+    "torch",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "skops",
+    "pyarrow",
+    "optuna",
+    "dask",
+    "distributed",
+    "pyspark",
+    "cupy",
+    "dlib",
+]
 HEAVY = ["sklearn", "svmpress.tuning", "svmpress.estimators", "svmpress.study", "svmpress.training", "svmpress.cli"]
 """What ``import svmpress`` leaves for later."""
 

@@ -79,8 +79,13 @@ def _quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def while_there(client: Client) -> Iterator[None]:
+def while_there(then: str = "") -> Iterator[None]:
     """Say in one sentence that the cluster went away, or that its workers did not survive the work.
+
+    Parameters
+    ----------
+    then : str
+        What becomes of the work when the cluster is gone, to follow in the sentence.
 
     Raises
     ------
@@ -93,11 +98,11 @@ def while_there(client: Client) -> Iterator[None]:
         yield
     except KilledWorker as e:
         raise InputError(
-            f"{e.task}: the worker ended {e.allowed_failures + 1} times at this, most likely for want of memory; "
+            f"{e.task}: its worker ended, {e.allowed_failures + 1} times in all, most likely for want of memory; "
             "give workers more of it, or make partitions smaller"
         ) from e
     except (CancelledError, CommClosedError, ConnectionError, TimeoutError) as e:
-        raise InputError("the Dask cluster went away; what is finished stays, and the same call goes on there") from e
+        raise InputError(f"the Dask cluster went away{then}") from e
 
 
 def check_workers(client: Client, model: KernelModel) -> None:
@@ -112,7 +117,7 @@ def check_workers(client: Client, model: KernelModel) -> None:
     """
     parts = pickle.dumps((__version__, type(model), type(model.kernel), type(model.decoder)))
     known = _CHECKED.setdefault(client, set())
-    with while_there(client):
+    with while_there():
         workers = [w for w in client.scheduler_info(n_workers=-1)["workers"] if (w, parts) not in known]
         said = client.run(_obstacle, parts, workers=workers, on_error="return") if workers else {}
         if not known:

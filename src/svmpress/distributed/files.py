@@ -143,7 +143,7 @@ def predict_files(
         warnings.warn("the cluster has no workers: the work begins when one comes", SvmpressWarning, stacklevel=2)
     missing = [part for part in parts if not (target / part.name).exists()]
     tally = _Tally(parts, missing, progress)
-    with while_there(client):
+    with while_there("; parts that are finished stay, and the same call makes the others"):
         for rows, seconds in _scored(client, model, missing, target, options, question):
             tally.add(rows, seconds)
     return FilesScored(len(parts), len(parts) - len(missing), tally.rows, tally.seconds, empty)
@@ -289,7 +289,7 @@ def _claim(folder: Path, task: dict[str, Any]) -> None:
 
 
 def _check_folder(client: Client, folder: Path) -> None:
-    with while_there(client):
+    with while_there():
         seen = client.run(os.path.isdir, str(folder))
     blind = next((worker for worker, there in seen.items() if not there), None)
     if blind is not None:
