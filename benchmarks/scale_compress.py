@@ -108,13 +108,10 @@ def timed(model: Any, X: Any, options: dict[str, Any], client: Any = None) -> Ti
         if "all rows" in stage and not since:
             since.append(time.perf_counter())
 
-    def cpu() -> float:
-        return time.process_time() + (0.0 if client is None else sum(client.run(time.process_time).values()))
-
-    start, used = time.perf_counter(), cpu()
+    start, used = time.perf_counter(), processors(client)
     result = svmpress.compress(model, X, progress=progress, **options)
     end = time.perf_counter()
-    return Timed(result.model, end - start, cpu() - used, end - since[0])
+    return Timed(result.model, end - start, processors(client) - used, end - since[0])
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -137,8 +134,8 @@ def constants(n: int, workers: int, partitions: tuple[int, ...] = (4, 40, 200)) 
     V = rows_alone(1, VECTORS).astype(float)
     model = source(1500)
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0")
-    seconds = {}
-    with cluster, Client(cluster):
+    seconds, cpu = {}, {}
+    with cluster, Client(cluster) as client:
         for size in (1000, n):
             for count in partitions:
                 made = [
@@ -154,16 +151,32 @@ def constants(n: int, workers: int, partitions: tuple[int, ...] = (4, 40, 200)) 
                     model.kernel, sums, V, common=np.zeros(1), weights=np.ones((1, 1)), ridge=1e-6
                 )
                 error.value_and_grad(V)
-                start = time.perf_counter()
+                start, used = time.perf_counter(), processors(client)
                 for _ in range(3):
                     error.value_and_grad(V)
                 seconds[f"{size} rows, {count} partitions"] = (time.perf_counter() - start) / 3
+                cpu[f"{size} rows, {count} partitions"] = (processors(client) - used) / 3
     m = VECTORS
     parcel = len(pickle.dumps((np.zeros((1, m + 1, m + 1)), np.zeros((m + 1, 1))))) + len(
         pickle.dumps(np.zeros_like(V))
     )
     assert isinstance(Shard(V), Shard)
-    return {"part": "constants", "workers": workers, "seconds_of_a_step": seconds, "bytes_back_of_a_partition": parcel}
+    found = {"part": "constants", "workers": workers, "seconds_of_a_step": seconds, "cpu_seconds_of_a_step": cpu}
+    return found | {"bytes_back_of_a_partition": parcel, "microseconds_of_the_source_a_row": _of_source(model)}
+
+
+def _of_source(model: Any, n: int = 200_000) -> float:
+    """Return what the source's values at a row cost a processor, in microseconds."""
+    X = rows_alone(2, n)
+    model.decision_function(X[:1000])
+    used = time.process_time()
+    model.decision_function(X)
+    return (time.process_time() - used) / n * 1e6
+
+
+def processors(client: Any) -> float:
+    """Return the seconds that processors have worked for this process, which has the scheduler, and for workers."""
+    return time.process_time() + (0.0 if client is None else sum(client.run(time.process_time).values()))
 
 
 def _as_shard(X: Any, y: Any, source: Any) -> Any:

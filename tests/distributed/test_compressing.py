@@ -19,6 +19,7 @@ from sklearn.svm import SVC
 
 import svmpress
 from svmpress.distributed import is_sharded, shards_of
+from svmpress.distributed.compressing import _asked
 from svmpress.errors import InputError
 from svmpress.numerics import Shard, sample_of
 
@@ -59,6 +60,18 @@ def test_the_result_is_that_of_one_machine(svc, rows):
     found = svmpress.compress(svc, da.from_array(X, chunks=(7000, 60)), da.from_array(y, chunks=7000), **OPTIONS)
     the_same(alone, found, X[:1000])
     assert alone.expected.agreement.value > 0.8
+
+
+def test_rows_that_came_from_another_worker_are_as_the_extension_reads_them(rows):
+    raw = np.empty(8 * 200 * D + 1, dtype=np.uint8)[1:]
+    X = raw.view(float).reshape(200, D)
+    X[:] = rows[0][:200]
+    assert not X.flags.aligned
+    shard = _asked(Shard(X, {"targets": X[:, :1]}), 0, lambda shard: shard, ())
+    for a, b in ((shard.X, X), (shard.columns["targets"], X[:, :1])):
+        assert a.flags.aligned
+        assert a.flags.c_contiguous
+        np.testing.assert_array_equal(a, b)
 
 
 def test_few_rows_come_to_the_client_and_nothing_differs(rows, svc):

@@ -109,8 +109,16 @@ def _for_partition(number: int) -> Iterator[None]:
 def _taken_in(X: Any, y: Any, number: int, context: tuple[Callable[[Any, Any, Any], Shard], Any]) -> Shard:
     check, source = context
     with _for_partition(number):
-        shard = check(X, y, source)
-    return shard if is_csr(shard.X) else replace(shard, X=np.ascontiguousarray(shard.X))  # as the extension reads rows
+        return _readable(check(X, y, source))
+
+
+def _readable(shard: Shard) -> Shard:
+    """Return a shard as the extension reads rows: what came from another worker may begin at any byte."""
+
+    def aligned(a: Any) -> Any:
+        return a if is_csr(a) or a.dtype == object else np.require(a, requirements=["C", "A"])
+
+    return replace(shard, X=aligned(shard.X), columns={name: aligned(a) for name, a in shard.columns.items()})
 
 
 def _described(shard: Shard) -> tuple[int, int, str]:
@@ -124,11 +132,12 @@ def _numbered(shard: Shard, first: int) -> Shard:
 
 def _asked(shard: Shard, number: int, function: Callable[..., Any], told: Sequence[Any]) -> Any:
     with _for_partition(number):
-        return function(shard, *told)
+        return function(_readable(shard), *told)
 
 
 def _with_columns(shard: Shard, number: int, function: Callable[..., Columns], told: Sequence[Any]) -> Shard:
     with _for_partition(number):
+        shard = _readable(shard)
         return replace(shard, columns={**shard.columns, **function(shard, *told)})
 
 
