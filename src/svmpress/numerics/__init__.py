@@ -1,7 +1,7 @@
 """Arrays of any library, threads, linear systems, optimisers: arithmetic that knows nothing of SVMs."""
 
 from svmpress.numerics import arrays
-from svmpress.numerics.arguments import check_labels, check_threads
+from svmpress.numerics.arguments import check_labels, check_threads, refuse_bad_pointers
 from svmpress.numerics.arrays import (
     DEFAULT_MAX_BYTES,
     Array,
@@ -84,6 +84,7 @@ __all__ = [
     "one_scipy_thread",
     "ordered_columns",
     "pieces",
+    "refuse_bad_pointers",
     "sample_of",
     "seed_of",
     "select_columns",

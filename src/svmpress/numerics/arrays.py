@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from svmpress.errors import InputError, MissingExtraError
+from svmpress.numerics.arguments import refuse_bad_pointers
 from svmpress.numerics.columns import common_columns
 from svmpress.numerics.parallel import one_blas_thread
 
@@ -170,6 +171,7 @@ def check_rows(X: Any, *, name: str = "X", n_features: int | None = None, allow_
 
 def _as_csr(X: Any, name: str) -> Rows:
     X = sparse.csr_array(X)
+    refuse_bad_pointers(X.indptr, name)
     if X.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; svmpress works on real ones")
     if X.dtype not in (np.float32, np.float64):
