@@ -113,6 +113,9 @@ def test_a_panel_of_a_set_where_nothing_was_run_says_so(records, tmp_path, monke
     assert [[t.get_text() for t in panel.texts if t.get_text() == "not run"] for panel in figure.axes] == [
         [], [], ["not run"], [], [], [],
     ]  # fmt: skip
+    low = with_accuracy(records, lambda c: 0.1 if c.set == "mnist" else c.accuracy)
+    (mnist,) = (p for p in drawn(low, figures.KINDS[2], tmp_path, monkeypatch).axes if "mnist" in p.get_title())
+    assert "all is cut off" in [t.get_text() for t in mnist.texts]
 
 
 def test_every_method_has_a_style_and_is_in_a_figure():
