@@ -107,3 +107,13 @@ def test_test_rows_that_do_not_fit(digits, svc):
         compress_path(svc, sizes=[5], X_test=T, y_test=t[:3])
     with pytest.raises(InputError, match="without the rows"):
         compress_path(svc, sizes=[5], y_test=t)
+
+
+def test_a_table_for_notebooks(digits, svc):
+    X, T, y, t = digits
+    measured = compress_path(svc, X, y, sizes=[5, 10], X_test=T, y_test=t)._repr_html_()
+    assert measured.count("<tr>") == 4  # the head, two sizes and the source
+    assert [measured.count(f"<td>{m}</td>") for m in (5, 10, len(svc.support_))] == [1, 1, 1]
+    bare = compress_path(svc, sizes=[5])._repr_html_()
+    assert "accuracy" not in bare
+    assert "style" not in measured + bare  # colours are the page's, dark or not
