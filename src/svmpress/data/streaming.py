@@ -160,7 +160,8 @@ def predict_file(
         for block in blocks:
             model, X = fitted(block)
             if block.first_row == 0:
-                _doubt(model, X)
+                if isinstance(model, KernelModel):
+                    _doubt(model, X)
                 answers(model, X[:1])  # what happens once, such as laying out the vectors, is not the cost of a row
             start = time.perf_counter()
             values = answers(model, X, question, n_threads)

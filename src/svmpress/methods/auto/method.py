@@ -195,14 +195,14 @@ class Auto:
         """Return what makes other sizes of a problem, in the same experiment, with work in proportion to their vectors.
 
         That is a part of what the first size has spent, which may be less than it was given: then all of them would
-        cost several times as much as the first. Each may grow from the winner of the last one, which has seen as little of the held-out rows as it has. Recipes
-        are not handed on: what few vectors should fit is not what many should.
+        cost several times as much as the first. Each may grow from the winner of the last one, which has seen as little
+        of the held-out rows as it has. Recipes are not handed on: what few vectors should fit is not what many should.
         """
         account = task.work
         smaller = None if entry.fit is None else task.expansion(entry.fit)
 
         def resized(m: int) -> Outcome:
-            done = min(account.spent, account.total)  # by now, which is after the first size was made
+            done = min(account.spent or account.total, account.total)  # by now, after the first size was made
             way = replace(self, work=done * max(_SHARE_OF_OTHERS * m / task.m, _LEAST_SHARE))
             return way._compress(problem, m, None, known=_Known(experiment, smaller))
 
