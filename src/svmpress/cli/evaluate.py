@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
     group = p.add_argument_group("whole numbers: the model as svmpress export makes it with the same options")
     group.add_argument("--weights", choices=("int16", "int8", "int4"), help="the numbers of the vectors")
     group.add_argument("--coef", choices=("int16", "int8"), help="the coefficients (default: int16)")
-    group.add_argument("--quantize-with", metavar="DATA", help="rows to quantise with, as export --data has them")
+    add_files(group, "rows to quantise with, as export --data has them", option="--quantize-with")
     group.add_argument("--input", choices=("float", "uint8"), help="what a feature is (default: float)")
     group.add_argument("--image", type=image_size, metavar="HxW", help="features are the pixels of a picture")
     group.add_argument("--pool", type=int, metavar="N", help="use means of N x N pixels (default: 1)")
