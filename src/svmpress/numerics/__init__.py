@@ -15,7 +15,6 @@ from svmpress.numerics.arrays import (
     dot,
     is_csr,
     namespace,
-    solve_positive,
     squared_distances,
     take,
     to_numpy,
@@ -35,7 +34,7 @@ from svmpress.numerics.optimisers import (
 from svmpress.numerics.parallel import at_most, executor_of, one_blas_thread, one_scipy_thread, side_by_side, threads
 from svmpress.numerics.seeds import seed_of
 from svmpress.numerics.shards import Columns, LocalShards, Shard, Shards, Summable, Sums, added, drawn_rows, sample_of
-from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
+from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_positive, solve_ridged
 from svmpress.numerics.tables import as_array, check_names, column_names, ordered_columns
 
 __all__ = [
