@@ -132,16 +132,16 @@ class QuantizedModel:
         """Return the values of every machine, (n, M)."""
         return np.asarray(self.unit * self.integer_values(X))
 
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores of each row as scikit-learn defines them."""
+    def decision_function(self, X: Any, *, n_threads: int | None = None) -> Floats:
+        """Return the scores of each row as scikit-learn defines them; ``n_threads`` makes no difference here."""
         return self.decoder.scores(self.decision_values(X))
 
     def positions(self, X: Any) -> NDArray[np.intp]:
         """Return the position of each row's class, (n,): what ``PREFIX_predict`` returns in C."""
         return decide(self.decoder, self.integer_values(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the answer for each row, (n,)."""
+    def predict(self, X: Any, *, n_threads: int | None = None) -> NDArray[Any]:
+        """Return the answer for each row, (n,); ``n_threads`` makes no difference here."""
         if self.classes_ is None:
             return self.decoder.labels(self.decision_values(X))
         return np.asarray(self.classes_[self.positions(X)])
