@@ -5,6 +5,8 @@
 #   make test-all every test: the slow ones, and those that need torch
 #   make lint     ruff and mypy
 #   make format   let ruff rewrite the sources
+#   make docs     the documentation with its reference: build/site/index.html
+#   make wheel    an sdist and a wheel in dist/, checked, and tried on every Python that is here
 #   make wasm     the program inside web models, by clang and wasm-ld
 #   make fuzz SECONDS=600      damaged and hostile files for every reader
 #   make soak MINUTES=30       threads and processes on shared models, flat memory
@@ -19,7 +21,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml README.md LICENSE $(wildcard meson.build) \
            $(shell find src -type f -not -name '*.pyc' -not -name '.*')
 
-.PHONY: help demo test test-all lint format wasm clean fuzz soak test-sanitize kills
+.PHONY: help demo test test-all lint format docs wheel wasm clean fuzz soak test-sanitize kills
 
 SECONDS ?= 600
 MINUTES ?= 30
@@ -65,8 +67,21 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# made anew each time, so that a page which is gone leaves nothing behind
+docs: $(VENV)/.docs
+	rm -rf docs/reference build/site
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -j auto -c docs/_site -b html . build/site
+	$(BIN)/python docs/_site/check.py build/site
+
+wheel: $(VENV)/.wheel
+	rm -rf dist
+	$(BIN)/python -m build --installer pip --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python tests/wheel/try_wheel.py dist
+
 clean:
-	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/reference demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # pip before 25.1 knows no dependency groups
 $(VENV)/.pip:
@@ -79,16 +94,25 @@ $(VENV)/.demo: $(VENV)/.pip $(SOURCES)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.pip $(SOURCES)
-	$(PIP) install --quiet --group test ".[plots,parquet,study,onnx,skops]"
+	$(PIP) install --quiet --group test ".[plots,parquet,study,onnx,skops,dask]"
 	@touch $@
 
 # torch in the version whose build for processors alone registries have; OpenCV before 5, which has no SVM
 $(VENV)/.test-all: $(VENV)/.test
-	$(PIP) install --quiet "torch==2.13.0" "optuna>=5.0" "greenlet>=3.0" "opencv-python-headless>=4.10,<5" "nyoka>=5.5"
+	$(PIP) install --quiet "torch==2.13.0" "optuna>=5.0" "greenlet>=3.0" "opencv-python-headless>=4.10,<5" "nyoka>=5.5" \
+	  "pyspark>=4.0"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.pip pyproject.toml
 	$(PIP) install --quiet --group lint .
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.pip $(SOURCES)
+	$(PIP) install --quiet --group docs .
+	@touch $@
+
+$(VENV)/.wheel: $(VENV)/.pip pyproject.toml
+	$(PIP) install --quiet --group wheel
 	@touch $@
 
 # committed, so that nobody needs a compiler; a test builds it again where clang is of the same version. 4,096 bytes are

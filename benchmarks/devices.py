@@ -61,8 +61,8 @@ class Cell:
 
 CELLS = {
     "mnist-16k": Cell("mnist", 10, 0.08, 152, 16384, 1100, 25, 0.975, pool=2, augment=1, epochs=150),
-    "mnist-30k": Cell("mnist", 10, 0.08, 244, 30720, 1100, 40, 0.982, pool=2, augment=1, epochs=30),
-    "mnist-16k-no-pooling": Cell("mnist", 10, 0.02, 44, 16384, 1100, 60, 0.965, augment=1, epochs=20),
+    "mnist-30k": Cell("mnist", 10, 0.08, 244, 30720, 1100, 40, 0.982, pool=2, augment=1, epochs=150),
+    "mnist-16k-no-pooling": Cell("mnist", 10, 0.02, 44, 16384, 1100, 60, 0.965, augment=1, epochs=100),
     "segment": Cell("segment", 100, 1 / 19, 58, 4096, 200, 8, None, weights="int8"),
     "penbased": Cell("penbased", 10, 4 / 16, 62, 4096, 200, 8, None, weights="int8"),
     "letters": Cell("letters", 30, 0.15, 565, 28672, 500, 60, 0.955, weights="int8", epochs=100),

@@ -3,7 +3,7 @@
     python benchmarks/scale_compress.py --shards            4 shards on processes, against one process
     python benchmarks/scale_compress.py --out-of-core       50 million rows of a Parquet file
 
-Each part appends a record to ``benchmarks/results/scale_compress.jsonl``; ``benchmarks/scale.py`` runs them, too. Rows
+Each part appends a record to ``benchmarks/results/scale_compress.jsonl``. Rows
 are drawn, not real: what is measured are seconds and bytes, which depend on how many rows, features and vectors there
 are. The source is trained on the first rows.
 """

@@ -24,8 +24,9 @@ FIGURES = "../benchmarks/results/figures"
 """From the page."""
 COMMAND = "python benchmarks/study_report.py"
 REMARK = (
-    "The machine was busy with other programs while these models were built, so that a process often had a fraction of "
-    "a core: times are good for comparisons within a factor of a few, and no better. Nothing else depends on them."
+    "The machine was busy with other programs while these models were built, and a process had a small and changing "
+    "part of a core: seconds to build are up to twenty times those of a quiet machine, and not to be compared. Nothing "
+    "else depends on it."
 )
 """What a reader of the committed records must know, and the records do not tell."""
 

@@ -148,6 +148,16 @@ class _Compressed(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name not in self._large}
 
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram for notebooks, and once fitted the table of what was compressed below it."""
+        made = getattr(self, "compression_", getattr(self, "model_", None))  # a pickle has the model alone
+        return str(super()._repr_html_inner()) + ("" if made is None else made._repr_html_())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what notebooks show: the text, and the diagram with its table where diagrams are shown."""
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "small_")
 

@@ -19,7 +19,7 @@ from svmpress.data import streaming
 from svmpress.errors import InputError, MissingExtraError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel
-from svmpress.numerics import arrays, check_names
+from svmpress.numerics import check_names
 
 if TYPE_CHECKING:
     import pandas
@@ -118,7 +118,7 @@ def answer_type(model: Any, question: streaming.Question = "labels") -> str:
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> svc = SVC(probability=False).fit([[0.0], [1.0], [2.0]], ["low", "mid", "top"])
+    >>> svc = SVC().fit([[0.0], [1.0], [2.0]], ["low", "mid", "top"])
     >>> answer_type(svc), answer_type(svc, "scores")
     ('string', 'array<double>')
     """
@@ -142,8 +142,7 @@ class _Asker:
     def __call__(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return the answers for rows whose features are these columns."""
         try:
-            X = arrays.check_rows(np.column_stack(columns), n_features=self._model.n_features)
-            found = streaming.answers(self._model, X, self._question, self._n_threads)
+            found = streaming.answers(self._model, np.column_stack(columns), self._question, self._n_threads)
         except InputError as e:
             raise InputError(f"partition {self._partition}, in the batch from row {self._done} on: {e}") from e
         self._done += len(found)

@@ -288,6 +288,18 @@ def test_blocks_do_not_change_answers(iris):
         np.testing.assert_array_equal(np.concatenate([p.values for p in parts]), model.predict(whole.X))
 
 
+def test_an_evaluation_measures_its_first_block_several_times(iris, monkeypatch):
+    """A file of few rows is one block, and one measurement of it is an accident; a prediction does no work twice."""
+    model, asked = formats.load(iris / "big.model"), []
+    answers = streaming.answers
+    monkeypatch.setattr(streaming, "answers", lambda m, X, *q: (asked.append(X.shape[0]), answers(m, X, *q))[1])
+    options = streaming.read_options(model)
+    for measure in (False, True):
+        asked.clear()
+        (part,) = streaming.predict_file(model, str(iris / "test.svm"), options, measure=measure)
+        assert asked == [1] + [len(part.values)] * (5 if measure else 1)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Against LibSVM
 # ---------------------------------------------------------------------------------------------------------

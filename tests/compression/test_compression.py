@@ -24,6 +24,9 @@ from svmpress.methods import Auto, LarsSVM, Outcome, Paper, Problem, ReducedSet
 from svmpress.model import KernelExpansion
 from svmpress.numerics import Backend
 
+SIZED = sorted(name for name, make in METHODS.items() if not getattr(make(), "needs_ratio", False))
+"""Methods that keep a number of vectors; the others are in tests/methods."""
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -111,7 +114,7 @@ def test_values_that_do_not_fit_a_regressor_are_refused(rows):
         ({"ratio": -0.1}, "ratio must be a positive number, not -0.1"),
         ({"vectors": 3, "max_drop": 0.1}, "give exactly one budget"),
         ({"max_bytes": 3}, "too small: one vector alone needs 32 bytes"),
-        ({"method": "magic"}, "unknown method 'magic'; choose one of auto, paper, lars"),
+        ({"method": "magic"}, "unknown method 'magic'; choose one of auto, paper, paper-per-machine, lars"),
         ({"method": 3}, "method must be a name or an object with a run method, not 3"),
         ({"layout": "thunder"}, "unknown layout 'thunder'; choose one of shared, libsvm"),
         ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295, a .* not -1"),
@@ -191,7 +194,7 @@ def test_rows_outside_the_domain_of_the_kernel_are_refused(rows):
     refused("chi-squared kernel needs features >= 0, and the rows hold negative ones", ridge, -X)
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", SIZED)
 @pytest.mark.parametrize("n", [1, 2, 7, 49])
 def test_very_few_rows_are_enough(svc, rows, method, n):
     X, y, X_test, _ = rows
@@ -309,7 +312,7 @@ def test_a_method_of_ones_own_sees_the_problem_and_its_outcome_is_told(svc, rows
     assert "- a note" in result.summary()
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", SIZED)
 def test_progress_is_called_with_stages(svc, rows, method):
     seen = []
     svmpress.compress(svc, *rows[:2], vectors=5, method=method, progress=lambda *args: seen.append(args))
@@ -365,7 +368,7 @@ def test_sparse_rows_and_a_sparse_source(rows):
     assert np.mean(from_sparse.predict(X_test) == from_dense.predict(X_test)) > 0.97
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", SIZED)
 def test_a_small_memory_is_enough(svc, rows, method):
     X, y, X_test, _ = rows
     small = svmpress.compress(svc, X, y, vectors=20, method=method, max_memory=2**24).model
@@ -374,7 +377,7 @@ def test_a_small_memory_is_enough(svc, rows, method):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", SIZED)
 def test_torch_gives_numpy_and_as_good_a_model(svc, rows, method):
     X, y, X_test, _ = rows
     here, there = (svmpress.compress(svc, X, y, vectors=12, method=method, device=d).model for d in ("cpu", "torch"))
@@ -417,7 +420,7 @@ def test_every_array_library_finds_the_same_pairs_of_classes(form, backend, monk
     assert np.mean(here.predict(rows) == there.predict(rows)) > 0.97
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", SIZED)
 def test_three_classes_have_as_many_pairs_and_still_need_no_copies(method):
     X, y = load_iris(return_X_y=True)
     small = svmpress.compress(SVC().fit(X, y), X, y, vectors=9, method=method, layout="libsvm").model

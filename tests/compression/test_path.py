@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import svmpress.methods.auto.method
 from svmpress.compression import Compression, Status, compress_path
-from svmpress.errors import InputError
+from svmpress.errors import InputError, SvmpressWarning
 from svmpress.methods import Experiment
 
 
@@ -58,6 +60,31 @@ def test_there_is_one_experiment_whose_work_the_sizes_share(digits, svc, monkeyp
     assert len(made) == 1
     largest, *others = works
     assert sum(work.total for work in others) <= largest.total  # so that all of them cost at most twice the largest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", [load_digits, load_breast_cancer, load_iris])
+def test_five_sizes_cost_at_most_twice_the_largest_alone(data, monkeypatch):
+    """In multiply-adds that were spent, which no machine and no load change."""
+    X, y = data(return_X_y=True)
+    svc = SVC(C=10).fit(StandardScaler().fit_transform(X), y)
+    works = []
+    choose = svmpress.methods.auto.method.Auto._choose
+    monkeypatch.setattr(
+        svmpress.methods.auto.method.Auto,
+        "_choose",
+        lambda self, whole, *rest: (works.append(whole.work), choose(self, whole, *rest))[1],
+    )
+    largest = min(100, len(svc.support_) - 1)
+    spent = []
+    for sizes in ([largest], sorted({largest, *(max(3, largest // k) for k in (2, 5, 10, 20))})):
+        works.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SvmpressWarning)  # of very small models
+            compress_path(svc, StandardScaler().fit_transform(X), y, sizes=sizes)
+        assert len(works) == len(sizes)
+        spent.append(sum(work.spent for work in works))
+    assert spent[0] < spent[1] <= 2 * spent[0]
 
 
 def counted(function, calls):
@@ -107,3 +134,13 @@ def test_test_rows_that_do_not_fit(digits, svc):
         compress_path(svc, sizes=[5], X_test=T, y_test=t[:3])
     with pytest.raises(InputError, match="without the rows"):
         compress_path(svc, sizes=[5], y_test=t)
+
+
+def test_a_table_for_notebooks(digits, svc):
+    X, T, y, t = digits
+    measured = compress_path(svc, X, y, sizes=[5, 10], X_test=T, y_test=t)._repr_html_()
+    assert measured.count("<tr>") == 4  # the head, two sizes and the source
+    assert [measured.count(f"<td>{m}</td>") for m in (5, 10, len(svc.support_))] == [1, 1, 1]
+    bare = compress_path(svc, sizes=[5])._repr_html_()
+    assert "accuracy" not in bare
+    assert "style" not in measured + bare  # colours are the page's, dark or not

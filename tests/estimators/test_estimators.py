@@ -278,3 +278,17 @@ def test_the_wrong_kind_of_svm_is_refused(wrapper, estimator, words):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(InputError, match=words):
         wrapper(estimator, vectors=3).fit(X, y)
+
+
+def test_notebooks_show_the_diagram_and_what_was_compressed():
+    X, y = load_iris(return_X_y=True)
+    clf = CompressedClassifier(SVC(), vectors=6)
+    assert "<table><tr><th scope" not in clf._repr_html_()
+    clf.fit(X, y)
+    for shown in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
+        assert clf.compression_._repr_html_() in shown
+        assert "SVC" in shown
+    assert clf.model_._repr_html_() in pickle.loads(pickle.dumps(clf))._repr_html_()
+    with sklearn.config_context(display="text"):
+        assert list(clf._repr_mimebundle_()) == ["text/plain"]
+        assert not hasattr(clf, "_repr_html_")

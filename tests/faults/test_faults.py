@@ -21,6 +21,7 @@ import pytest
 from saves import model
 from svmpress.errors import FormatError
 from svmpress.formats import load, save
+from svmpress.study import Records
 
 HERE = Path(__file__).parent
 KILLS = int(os.environ.get("SVMPRESS_KILLS", "3"))
@@ -138,6 +139,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.savetxt(folder / "rows.csv", np.column_stack([X, y]), delimiter=",", fmt="%g")
     command = ["train", "rows.csv", "-C", "1", "--gamma", "0.5", "-o", "big.model"]
     subprocess.run([sys.executable, "-m", "svmpress", *command], cwd=folder, check=True, capture_output=True)
+    (folder / "sets").mkdir()
+    parts = {"X_train": X[:200], "y_train": y[:200], "X_test": X[200:], "y_test": y[200:]}
+    np.savez(folder / "sets" / "magic.npz", **parts)
     return folder
 
 
@@ -148,14 +152,23 @@ COMMANDS = {
     "predict": ["predict", "big.model", "rows.csv", "-o", "out.txt"],
     "search": ["search", "rows.csv", "--max-vectors", "5", "--trials", "3", "--finalists", "1", "--sampler", "random",
                "--method", "lars", "-o", "out.svmpress", "--storage", "trials.jsonl"],
+    "study": ["study", "--data", "sets", "--out", "study", "--methods", "full,random", "--sizes", "4,8", "--seeds", "0",
+              "--jobs", "1", "--no-figures"],
 }  # fmt: skip
 
 
+def output_of(name: str) -> Path:
+    """Return the file that a command writes."""
+    return Path("study/study.jsonl" if name == "study" else COMMANDS[name][COMMANDS[name].index("-o") + 1])
+
+
 def whole(path: Path) -> bool:
-    """Whether an output is complete: a model that predicts, or a label for every row."""
+    """Whether an output is complete: a model that predicts, a label for every row, or records that can be read."""
     if path.suffix == ".txt":
         return path.read_text().count("\n") == 300
     try:
+        if path.suffix == ".jsonl":
+            return isinstance(Records.load(path), Records)
         return load(path).predict(np.zeros((1, 3))).shape == (1,)
     except FormatError:
         return False
@@ -164,10 +177,9 @@ def whole(path: Path) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_killed_at_random_moments(inputs, tmp_path, name):
-    for file in inputs.iterdir():
-        shutil.copy(file, tmp_path)
+    shutil.copytree(inputs, tmp_path, dirs_exist_ok=True)
     command = [sys.executable, "-m", "svmpress", *COMMANDS[name], "-q"]
-    output = tmp_path / COMMANDS[name][COMMANDS[name].index("-o") + 1]
+    output = tmp_path / output_of(name)
     start = time.monotonic()
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     took = time.monotonic() - start
@@ -175,7 +187,7 @@ def test_killed_at_random_moments(inputs, tmp_path, name):
     moments = random.Random(name)
     for _ in range(KILLS):
         if moments.random() < 0.5:
-            output.unlink(missing_ok=True)
+            shutil.rmtree(output.parent) if name == "study" else output.unlink(missing_ok=True)
         running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(took * moments.uniform(0.3, 1.1))
         running.send_signal(signal.SIGKILL)
@@ -183,4 +195,6 @@ def test_killed_at_random_moments(inputs, tmp_path, name):
         assert not output.exists() or whole(output)
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)  # nothing that was left is in the way
     assert whole(output)
-    assert [p.name for p in tmp_path.iterdir() if p.name.endswith((".tmp", "~"))] == []
+    assert [p.name for p in tmp_path.rglob("*") if p.name.endswith((".tmp", "~"))] == []
+    if name == "study":
+        assert len(Records.load(output).done()) == 3

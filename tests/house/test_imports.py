@@ -22,16 +22,29 @@ RANKS = [
     {"kernels", "predictor"},
     {"model"},
     {"data", "formats", "objectives", "select"},
-    {"distributed", "exports", "methods", "training", "wrapping"},
+    {"distributed", "exports", "methods", "spark", "training", "wrapping"},
     {"compression", "plots"},
-    {"estimators", "spark", "study", "tuning"},
+    {"estimators", "study", "tuning"},
     {"cli"},
 ]
 
 ANYWHERE = {"__version__"}
 """What any module may take from ``svmpress`` itself."""
 
-EXTRAS = ["torch", "matplotlib", "onnx", "onnxruntime", "skops", "pyarrow", "optuna", "dask", "cupy", "dlib"]
+EXTRAS = [
+    "torch",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "skops",
+    "pyarrow",
+    "optuna",
+    "dask",
+    "distributed",
+    "pyspark",
+    "cupy",
+    "dlib",
+]
 HEAVY = ["sklearn", "svmpress.tuning", "svmpress.estimators", "svmpress.study", "svmpress.training", "svmpress.cli"]
 """What ``import svmpress`` leaves for later."""
 

@@ -228,6 +228,10 @@ def test_a_share_of_each_machine_of_ten_classes_costs_what_the_pairs_hold(digits
     assert each.min() >= 1
     together = svmpress.compress(svc, method=Paper(max_iter=40), ratio=0.1)
     assert result.model.n_vectors == each.sum() > 2 * together.model.n_vectors
+    assert any(
+        f"{each.sum()} in all; the same share of all together is {together.model.n_vectors}" in note
+        for note in result.notes
+    )
     accuracy = [np.mean(r.model.predict(X) == y) for r in (result, together)]
     assert accuracy[0] > accuracy[1] + 0.02
     assert save_cost(result.model, "libsvm") == result.model.n_vectors

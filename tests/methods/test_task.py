@@ -11,8 +11,9 @@ from sklearn.svm import SVC, SVR
 
 import svmpress
 from problems import problem_of
-from svmpress.decoders import Argmax
+from svmpress.decoders import Argmax, Identity
 from svmpress.methods import FitTask, Margins, Recipe, Target, Work
+from svmpress.methods.auto.view import View
 from svmpress.model import KernelExpansion
 
 
@@ -191,3 +192,28 @@ def test_a_vector_far_from_all_rows_carries_no_value_from_nowhere(seed):
     small = svmpress.compress(svr, X, vectors=12, random_state=seed).model
     V = small.expansion.vectors
     assert np.abs(small.predict(V) - svr.predict(V)).max() < 0.02 * np.ptp(svr.predict(X))  # 0.1 and 0.5 unguarded
+
+
+def test_directions_of_more_outputs_than_rows(rng):
+    """They are found among the rows, as those of the outputs would take a matrix of outputs by outputs."""
+    T = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 500)) + 1e-3 * rng.normal(size=(40, 500)) + 5
+    view = View(T, np.zeros(40, np.intp), np.zeros(40), T, Identity(), (T, T))
+    energy, directions = view.spectrum
+    assert directions.shape == (500, energy.size)
+    assert energy.size <= 40
+    centred = T - T.mean(axis=0)
+    np.testing.assert_allclose(energy[-3:], np.linalg.svd(centred)[1][2::-1] ** 2)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(energy.size), atol=1e-6)
+    np.testing.assert_allclose(view.leading(3) @ directions[:, -3:].T, centred, atol=0.1)
+    flat = replace(view, targets=np.ones((40, 500)))
+    np.testing.assert_allclose(flat.leading(1), 0, atol=1e-9)
+
+
+def test_directions_of_very_many_outputs_are_those_of_some_rows(rng, monkeypatch):
+    monkeypatch.setattr("svmpress.methods.auto.view._MOST_DIRECTIONS", 50)
+    T = rng.normal(size=(400, 4)) @ rng.normal(size=(4, 60))
+    view = View(T, np.zeros(400, np.intp), np.zeros(400), T, Identity(), (T, T))
+    centred = T - T.mean(axis=0)
+    assert view.spectrum[1].shape[1] <= 50
+    assert view.spectrum[0].sum() == pytest.approx((centred**2).sum(), rel=0.4)
+    np.testing.assert_allclose(view.leading(4) @ view.spectrum[1][:, -4:].T, centred, atol=1e-6)

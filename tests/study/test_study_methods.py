@@ -19,8 +19,9 @@ from svmpress.model import KernelExpansion, KernelModel
 from svmpress.select.hinge import fit_squared_hinge
 from svmpress.study import METHODS, on_device
 from svmpress.study.costs import built, file_bytes, merged, row_width
+from svmpress.study.learners import NystroemSVC
 from svmpress.study.methods import Compressed, LarsPath, ReducedSVM
-from svmpress.study.peers import NystroemSVC, Refit, SubsampleSVC
+from svmpress.study.peers import Refit, SubsampleSVC
 from svmpress.study.task import NotApplicable, StudyMethod, Task
 
 GAMMA, C = 0.02, 5.0
@@ -65,7 +66,7 @@ QUICK: dict[str, StudyMethod] = {
     "auto-libsvm": Compressed("auto-libsvm", "svmpress", Auto(work=2e8), layout="libsvm"),
     "cvm": Compressed("cvm", "CVM", Paper(max_iter=5), seeded=False),
     "cvm-per-machine": Compressed(
-        "cvm-per-machine", "CVM, per machine", Paper(max_iter=5, share="per-machine"), share="per-machine", seeded=False
+        "cvm-per-machine", "CVM, per machine", Paper(max_iter=5, share="per-machine"), seeded=False
     ),
 }
 
@@ -408,6 +409,11 @@ def test_without_dlib_the_extra_is_named(flat, monkeypatch):
 
 def test_a_device_is_for_what_svmpress_compresses():
     moved = on_device(METHODS, "cuda:1")
-    assert {name for name in METHODS if moved[name] != METHODS[name]} == {"cvm", "auto", "auto-libsvm"}
+    assert {name for name in METHODS if moved[name] != METHODS[name]} == {
+        "cvm",
+        "cvm-per-machine",
+        "auto",
+        "auto-libsvm",
+    }
     assert moved["auto"].device == "cuda:1"
     assert on_device(METHODS, "cpu") == METHODS

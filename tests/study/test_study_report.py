@@ -107,6 +107,17 @@ def test_methods_differ_without_colour(records, kind, tmp_path, monkeypatch):
     assert {panel.get_xlabel() for panel in figure.axes} == {kind.title}
 
 
+def test_a_panel_of_a_set_where_nothing_was_run_says_so(records, tmp_path, monkeypatch):
+    cells = {k: c for k, c in records.cells.items() if c.set != "letters" or c.method == FULL}
+    figure = drawn(replace(records, cells=cells), figures.KINDS[0], tmp_path, monkeypatch)
+    assert [[t.get_text() for t in panel.texts if t.get_text() == "not run"] for panel in figure.axes] == [
+        [], [], ["not run"], [], [], [],
+    ]  # fmt: skip
+    low = with_accuracy(records, lambda c: 0.1 if c.set == "mnist" else c.accuracy)
+    (mnist,) = (p for p in drawn(low, figures.KINDS[2], tmp_path, monkeypatch).axes if "mnist" in p.get_title())
+    assert "all is cut off" in [t.get_text() for t in mnist.texts]
+
+
 def test_every_method_has_a_style_and_is_in_a_figure():
     assert set(figures.STYLES) | {FULL} == set(METHODS)
     assert {m for kind in figures.KINDS for m in kind.methods} | {FULL} == set(METHODS)
@@ -162,6 +173,7 @@ def test_the_claim_is_read_per_machine_too(records):
     assert "| 20news | 190 | 160,626 | 8,454 |" in text
     assert "no, 1.0 lost" in text
     assert "letters, 250 %, more than the full SVM itself; " in text
+    assert "could do with fewer: about 1,462 on letters, " in text  # 25 machines of 19,000 / 325
     some = {k: c for k, c in judged.cells.items() if (c.set, c.method) != ("letters", "cvm-per-machine")}
     text = section(page(replace(judged, cells=some)), CLAIM)
     assert (
@@ -210,6 +222,14 @@ def test_what_was_not_run_is_said(records):
     assert re.search(r"^\| svmpress \| not run \| not run \| not run \| not run \| not run \|$", text, re.MULTILINE)
     assert "| multilayer perceptron | not run |  |" in text
     assert "letters: all" in section(text, "Cells that were not run")
+
+
+def test_the_page_of_the_project_misses_methods_without_any_record(records):
+    cells = {k: c for k, c in records.cells.items() if c.method != "nystroem"}
+    some = replace(records, cells=cells)
+    assert METHODS["nystroem"].label not in section(page(some), "Cells without a model")
+    assert f"| {METHODS['nystroem'].label} | 0, 1, 2 | pageblocks: all;" in page(some, docs=True)
+    assert "Cells that were not run" not in page(some)
 
 
 def test_losses_are_said_plainly(records):

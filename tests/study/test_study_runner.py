@@ -450,7 +450,7 @@ def test_what_other_code_made_is_renewed_when_asked(data, tmp_path):
     out, log = tmp_path / "out", tmp_path / "log"
     go(PLAN, Fake(), data, out)
     path = out / "study.jsonl"
-    here = f'"code":"{revision()}"'
+    here = f'"code":{json.dumps(revision())}'
     lines = path.read_text().splitlines(keepends=True)
     old = [line.replace(here, '"code":"0ld"') if '"seed":1' in line else line for line in lines]
     assert sum(a != b for a, b in zip(lines, old, strict=True)) == 3

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from svmpress import __version__
 from svmpress.cli import compress, demo, evaluate, export, inspect, predict, report, search, study, train
 from svmpress.cli.common import Parser, emit, limited
+from svmpress.cli.completion import SHELLS, ShowCompletion
 from svmpress.cli.signals import ending_on_signals
 from svmpress.cli.streams import forget_stdout, to_stdout
 from svmpress.errors import SvmpressError
@@ -37,6 +38,13 @@ def build_parser() -> Parser:
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"svmpress {__version__}")
+    parser.add_argument(
+        "--completion",
+        choices=SHELLS,
+        metavar="SHELL",
+        action=ShowCompletion,
+        help="print a script that completes words in bash or zsh",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for command in COMMANDS:
         command.add(commands)

@@ -16,7 +16,9 @@ from svmpress.cli.common import (
     remark,
     table,
 )
+from svmpress.cli.export_whole import image_size, rows_of
 from svmpress.cli.models import add_model_arguments, load_model
+from svmpress.errors import InputError
 
 _EPILOG = """\
 Classifiers: accuracy. Regressors: R², mean squared error and squared correlation. One-class models:
@@ -28,6 +30,7 @@ examples:
   svmpress evaluate small.model test.svm
   svmpress evaluate small.model test.svm --reference big.model
   svmpress evaluate small.svmpress test.csv --label species --json
+  svmpress evaluate small.svmpress test.svm --weights int4 --coef int8 --quantize-with train.svm
 """
 
 _NAMES = {
@@ -52,7 +55,36 @@ def add(commands: Any) -> None:
     add_files(p, "data file with labels")
     p.add_argument("--reference", metavar="BIG", help="model to compare with: agreement and speed-up")
     add_model_arguments(p)
+    group = p.add_argument_group("whole numbers: the model as svmpress export makes it with the same options")
+    group.add_argument("--weights", choices=("int16", "int8", "int4"), help="the numbers of the vectors")
+    group.add_argument("--coef", choices=("int16", "int8"), help="the coefficients (default: int16)")
+    add_files(group, "rows to quantise with, as export --data has them", option="--quantize-with")
+    group.add_argument("--input", choices=("float", "uint8"), help="what a feature is (default: float)")
+    group.add_argument("--image", type=image_size, metavar="HxW", help="features are the pixels of a picture")
+    group.add_argument("--pool", type=int, metavar="N", help="use means of N x N pixels (default: 1)")
+    group.add_argument("--augment", type=int, metavar="N", help="fine-tune on images shifted by up to N pixels")
+    group.add_argument("--seed", type=int, metavar="N", help="seed of the random choices (default: 0)")
     add_data_arguments(p, split="test")
+
+
+_WHOLE = ("coef", "quantize_with", "input", "image", "pool", "augment", "seed")
+"""Options that have no meaning without ``--weights``."""
+
+
+def _quantised(args: argparse.Namespace, model: Any, progress: Any) -> Any:
+    """Return the model in whole numbers, if these were asked for."""
+    from svmpress import exports
+
+    if args.weights is None:
+        given = [f"--{name.replace('_', '-')}" for name in _WHOLE if getattr(args, name) is not None]
+        if given:
+            raise InputError(f"{given[0]} is for whole numbers: say --weights int8, for example")
+        return model
+    X, y = rows_of(args, args.quantize_with, model, progress, "train")
+    return exports.quantize(
+        model, X, y, weights=args.weights, coef=args.coef or "int16", input=args.input or "float", image=args.image,
+        pool=args.pool or 1, augment=args.augment or 0, random_state=args.seed or 0, progress=progress,
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -62,8 +94,9 @@ def run(args: argparse.Namespace) -> Report:
     model = load_model(args, args.model)
     reference = load_model(args, args.reference, ranges=False) if args.reference else None
     wanted = None if args.reference else True
-    options = streaming.read_options(model, **({"labels": wanted} | data_choices(args)))
     with bars(args) as progress:
+        model = _quantised(args, model, progress)
+        options = streaming.read_options(model, **({"labels": wanted} | data_choices(args)))
         result = streaming.evaluate_file(model, args.data, options, reference=reference, progress=progress)
     if result.unknown:
         remark(args, f"note: {result.unknown:,} rows have labels that the model does not know; they count as wrong")
@@ -72,6 +105,7 @@ def run(args: argparse.Namespace) -> Report:
         "rows": result.rows,
         "unknown_labels": result.unknown,
         "vectors": model.n_vectors,
+        "weights": args.weights or "float",
         **result.metrics,
         "seconds_per_row": result.seconds_per_row,
     }

@@ -27,6 +27,10 @@ The suffix of FILE says what is written. .csv, .tsv and .parquet are tables: the
 are several, the columns named by --id and those of text, and the answer. Anything else is text, one answer
 a line with 17 digits, as svm-predict writes it; with --proba as svm-predict -b 1 does.
 
+With --workers or --dask the output is a folder of Parquet files, one for each file of rows, or for about a
+million rows of a large Parquet file. Each is whole or not there; the same command, started again, goes on
+with those that are missing. The workers of a cluster must see the same files by the same names.
+
 examples:
   svmpress predict small.model test.svm -o labels.txt
   svmpress predict small.svmpress measurements.parquet -o answers.parquet --id sample
@@ -35,10 +39,6 @@ examples:
   zcat big.svm.gz | svmpress predict small.model - -o labels.txt
   svmpress predict small.svmpress 'days/*.parquet' -o answers/ --workers 8
   svmpress predict small.svmpress 'days/*.parquet' -o answers/ --dask tcp://10.0.0.1:8786
-
-With --workers or --dask the output is a folder of Parquet files, one for each file of rows, or for about a
-million rows of a large Parquet file. Each is whole or not there; the same command, started again, goes on
-with those that are missing. The workers of a cluster must see the same files by the same names.
 """
 
 

@@ -271,8 +271,7 @@ def method_of(method: str | Method, effort: Effort) -> Method:
 
 def refuse_ratio_only(method: str | Method) -> None:
     """Raise an error if a method knows only shares of each machine, where a size of the whole was asked for."""
-    known = METHODS[method]() if isinstance(method, str) and method in METHODS else method
-    if getattr(known, "needs_ratio", False):
+    if getattr(method_of(method, "balanced"), "needs_ratio", False):
         raise InputError(
             "this method keeps a share of each machine's vectors, which fixes no size of the whole: give a ratio as "
             'the budget, or choose the method "paper"'

@@ -32,7 +32,7 @@ from svmpress.compression.wrapped import check_whereabouts
 from svmpress.errors import InputError
 from svmpress.formats import as_model
 from svmpress.methods import Effort, Layout, Method, Outcome, Problem, Progress
-from svmpress.model import KernelModel
+from svmpress.model import KernelModel, expansion_bytes
 from svmpress.numerics import seed_of
 from svmpress.storage import PathLike
 from svmpress.wrapping import unwrapped
@@ -94,6 +94,23 @@ class CompressionPath:
             last = "(the source)" if m is self.source_measured else str(m.agreement)
             lines.append(f"{m.vectors:>9,}{m.bytes:>14,}{duration:>15}  {accuracy:<28}{last}")
         return "\n".join([*lines, f"measured on {self.source_measured.rows:,} rows; {self.seconds:.1f} s in all"])
+
+    def _repr_html_(self) -> str:
+        """Return a small table for notebooks, a row a size, in the colours of the page around it."""
+        head = ["vectors", "bytes", "R²" if self.source.classes_ is None else "accuracy", "agreement with the source"]
+        if self.measured and self.source_measured is not None:
+            lines = [[f"{m.vectors:,}", f"{m.bytes:,}", m.accuracy, m.agreement] for m in self.measured]
+            last = self.source_measured
+            lines.append([f"{last.vectors:,}", f"{last.bytes:,}", last.accuracy, "the source"])
+        else:
+            lines = []
+            for r in self.results:
+                known = (None, None) if r.expected is None else (r.expected.accuracy, r.expected.agreement)
+                lines.append([f"{r.model.n_vectors:,}", f"{expansion_bytes(r.model.expansion):,}", *known])
+        told = [k for k in range(len(head)) if any(line[k] is not None for line in lines)]
+        titles = "".join(f'<th scope="col">{head[k]}</th>' for k in told)
+        rows = ["".join(f"<td>{'' if line[k] is None else line[k]}</td>" for k in told) for line in lines]
+        return f"<table><tr>{titles}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
     def report(self, path: PathLike, X: Any = None, y: Any = None, **options: Any) -> None:
         """Write a page to look at, with a slider over the sizes; see :meth:`Compression.report`."""

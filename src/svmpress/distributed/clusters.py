@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import pickle
 import sys
 import weakref
@@ -46,13 +47,14 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
     except ImportError as e:
         raise MissingExtraError("work on a cluster", "dask", "dask") from e
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet())
         if address is None:
             count = max(1, workers or 1)
             local = LocalCluster(
                 n_workers=count,
                 threads_per_worker=max(1, threads() // count),
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=":0",
                 silence_logs=50,
             )
             yield stack.enter_context(Client(stack.enter_context(local), set_as_default=False))
@@ -65,8 +67,25 @@ def cluster(address: str | None = None, workers: int | None = None) -> Iterator[
 
 
 @contextlib.contextmanager
-def while_there(client: Client) -> Iterator[None]:
+def _quiet() -> Iterator[None]:
+    """Keep Dask's own log of connections that are lost off the screen: what matters of it is raised."""
+    log = logging.getLogger("distributed.client")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+@contextlib.contextmanager
+def while_there(then: str = "") -> Iterator[None]:
     """Say in one sentence that the cluster went away, or that its workers did not survive the work.
+
+    Parameters
+    ----------
+    then : str
+        What becomes of the work when the cluster is gone, to follow in the sentence.
 
     Raises
     ------
@@ -79,11 +98,11 @@ def while_there(client: Client) -> Iterator[None]:
         yield
     except KilledWorker as e:
         raise InputError(
-            f"{e.task}: the worker ended {e.allowed_failures + 1} times at this, most likely for want of memory; "
+            f"{e.task}: its worker ended, {e.allowed_failures + 1} times in all, most likely for want of memory; "
             "give workers more of it, or make partitions smaller"
         ) from e
     except (CancelledError, CommClosedError, ConnectionError, TimeoutError) as e:
-        raise InputError("the Dask cluster went away; what is finished stays, and the same call goes on there") from e
+        raise InputError(f"the Dask cluster went away{then}") from e
 
 
 def check_workers(client: Client, model: KernelModel) -> None:
@@ -98,7 +117,7 @@ def check_workers(client: Client, model: KernelModel) -> None:
     """
     parts = pickle.dumps((__version__, type(model), type(model.kernel), type(model.decoder)))
     known = _CHECKED.setdefault(client, set())
-    with while_there(client):
+    with while_there():
         workers = [w for w in client.scheduler_info(n_workers=-1)["workers"] if (w, parts) not in known]
         said = client.run(_obstacle, parts, workers=workers, on_error="return") if workers else {}
         if not known:

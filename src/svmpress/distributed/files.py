@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from svmpress import __version__, data, formats
 from svmpress.data import answers, streaming
 from svmpress.distributed.clusters import check_workers, fair_threads, while_there
 from svmpress.distributed.delivery import deliver
-from svmpress.errors import InputError
+from svmpress.errors import InputError, SvmpressWarning
 from svmpress.model import KernelModel
 from svmpress.storage import PathLike, replacing
 
@@ -138,9 +139,11 @@ def predict_files(
     _try_first_rows(model, parts, options, question)
     _claim(target, task)
     _check_folder(client, target)
+    if not client.scheduler_info(n_workers=-1)["workers"]:
+        warnings.warn("the cluster has no workers: the work begins when one comes", SvmpressWarning, stacklevel=2)
     missing = [part for part in parts if not (target / part.name).exists()]
     tally = _Tally(parts, missing, progress)
-    with while_there(client):
+    with while_there("; parts that are finished stay, and the same call makes the others"):
         for rows, seconds in _scored(client, model, missing, target, options, question):
             tally.add(rows, seconds)
     return FilesScored(len(parts), len(parts) - len(missing), tally.rows, tally.seconds, empty)
@@ -286,7 +289,7 @@ def _claim(folder: Path, task: dict[str, Any]) -> None:
 
 
 def _check_folder(client: Client, folder: Path) -> None:
-    with while_there(client):
+    with while_there():
         seen = client.run(os.path.isdir, str(folder))
     blind = next((worker for worker, there in seen.items() if not there), None)
     if blind is not None:

@@ -54,7 +54,7 @@ def predict(model: Any, X: Any) -> Any:
     >>> rows = np.linspace(0, 1, 50).reshape(-1, 1)
     >>> svc = SVC().fit(rows, rows[:, 0] > 0.5)
     >>> predict(svc, da.from_array(rows, chunks=(20, 1)))
-    dask.array<_answer_block, shape=(50,), dtype=bool, chunksize=(20,), chunktype=numpy.ndarray>
+    dask.array<_only_column, shape=(50,), dtype=bool, chunksize=(20,), chunktype=numpy.ndarray>
     """
     return _asked(model, X, "labels")
 
@@ -114,29 +114,32 @@ def _asked_of_array(model: KernelModel, X: Any, question: streaming.Question) ->
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     like = streaming.answers(model, np.zeros((0, model.n_features)), question)
-    shape = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
-    return X.map_blocks(
-        _answer_block,
-        _delivered(model),
-        question=question,
-        alone=X.npartitions == 1,
-        meta=like,
-        dtype=like.dtype,
-        **shape,
+    options = {"question": question, "alone": X.npartitions == 1, "dtype": like.dtype}
+    columns = like if like.ndim == 2 else like[:, None]
+    wide = X.map_blocks(
+        _answer_block, _delivered(model), chunks=(X.chunks[0], columns.shape[1:]), meta=columns, **options
     )
+    # a block that loses an axis is not made in one task with those it comes from, where the model is an argument
+    return wide if like.ndim == 2 else wide.map_blocks(_only_column, drop_axis=1, meta=like, dtype=like.dtype)
 
 
 def _answer_block(
     block: Any, model: KernelModel, question: streaming.Question, alone: bool, block_id: tuple[int, ...] | None = None
 ) -> Any:
-    """Return the answers for one block."""
-    return _answer(block, model, question, alone, 0 if block_id is None else block_id[0])
+    """Return the answers for one block, (k, M)."""
+    values = _answer(block, model, question, alone, 0 if block_id is None else block_id[0])
+    return values if values.ndim == 2 else values[:, None]
+
+
+def _only_column(block: Any) -> Any:
+    return block[:, 0]
 
 
 def _answer(block: Any, model: KernelModel, question: streaming.Question, alone: bool, number: int) -> Any:
     """Return the answers for the rows of a partition, or say which it is that cannot be used."""
     try:
-        X = arrays.check_rows(block, n_features=model.n_features)
+        # the model looks at dense rows itself, and at those that its predictor reads in the same pass
+        X = arrays.check_rows(block, n_features=model.n_features) if arrays.is_csr(block) else block
         return streaming.answers(model, X, question, fair_threads(alone))
     except InputError as e:
         raise InputError(f"partition {number}: {e}") from e
@@ -148,18 +151,29 @@ def _answer(block: Any, model: KernelModel, question: streaming.Question, alone:
 
 
 def _asked_of_table(model: KernelModel, X: Any, question: streaming.Question) -> Any:
-    if not hasattr(X, "map_partitions") or not hasattr(X, "columns"):
+    if X.ndim != 2:
         raise InputError("X must be a DataFrame with a column for each feature, not a Series")
     given = column_names(X)
     names = given if model.feature_names is None else model.feature_names
     if given is not None and names is not None:
         check_names(given, names, "X")
-        X = X if given == tuple(names) else X[list(names)]
-    if len(X.columns) != model.n_features:
-        raise InputError(f"X has {len(X.columns)} columns, but the model has {model.n_features} features")
+    n_columns = len(X.columns if names is None else names)
+    if n_columns != model.n_features:
+        raise InputError(f"X has {n_columns} columns, but the model has {model.n_features} features")
     like = _as_table(model, streaming.answers(model, np.zeros((0, model.n_features)), question), question, None)
     options = {"question": question, "names": names, "alone": X.npartitions == 1}
+    if names is not None and given != tuple(names) and _reads_what_is_asked(X):
+        X = X[list(names)]
     return X.map_partitions(_answer_table, _delivered(model), meta=like, **options)
+
+
+def _reads_what_is_asked(X: Any) -> bool:
+    """Return whether columns that nobody asks for are not even read, as of Parquet files.
+
+    Elsewhere they are chosen by the task that answers, which can say of which partition one is missing.
+    """
+    leaves = [e for e in X.expr.walk() if not e.dependencies()]
+    return all(getattr(type(leaf), "_absorb_projections", False) for leaf in leaves)
 
 
 def _answer_table(

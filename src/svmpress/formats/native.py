@@ -29,7 +29,7 @@ from svmpress.decoders import Argmax, Decoder, Identity, PairDAG, PairVote, Sign
 from svmpress.errors import FormatError, InputError, shown
 from svmpress.kernels import kernel_by_name
 from svmpress.model import KernelExpansion, KernelModel, Scaling
-from svmpress.numerics import is_csr
+from svmpress.numerics import is_csr, refuse_bad_pointers
 from svmpress.storage import current_limits, replacing
 
 PROTOCOL = 1
@@ -232,6 +232,9 @@ def _vectors(schema: dict[str, Any], arrays: _Members) -> Any:
     parts = [arrays[f"vectors_{part}"] for part in ("data", "indices", "indptr")]
     if any(part.dtype.kind != kind for part, kind in zip(parts, "fii", strict=True)):
         raise InputError("the sparse vectors are not numbers with integer positions")
+    if any(part.ndim != 1 for part in parts):
+        raise InputError("the sparse vectors are not rows of numbers with positions")
+    refuse_bad_pointers(parts[2], "the CSR matrix of the vectors")
     vectors = sparse.csr_array(tuple(parts), shape=(m, d))
     vectors.check_format(full_check=True)  # positions outside the matrix would be read from foreign memory
     return vectors

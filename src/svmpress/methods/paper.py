@@ -91,12 +91,11 @@ class _Machines:
     """Compresses the machines of a problem one after the other and puts them together again."""
 
     def __init__(self, problem: Problem, m: int, method: LarsSVM) -> None:
-        self.problem, self.method = problem, method
+        self.problem, self.m, self.method = problem, m, method
         self.source = problem.source.expansion
         self.members = [np.flatnonzero(column) for column in self.source.coef.T]
         sizes = np.array([len(rows) for rows in self.members])
-        each = method.share == "per-machine"
-        self.shares = share_each(m, sizes, self.source.n_vectors) if each else share(m, sizes)
+        self.shares = share_each(m, sizes, self.source.n_vectors) if method.needs_ratio else share(m, sizes)
         self.path: dict[str, SelectionPath] = {}
         self.trace: dict[str, tuple[TracePoint, ...]] = {}
 
@@ -122,6 +121,9 @@ class _Machines:
         )
         idle = int(np.sum(self.shares == 0))
         notes = (f"{idle} of {len(self.shares)} machines got no vector and answer with a constant",) if idle else ()
+        if self.method.needs_ratio and len(self.shares) > 1:
+            kept = f"each machine keeps a share of its own vectors, {len(A):,} in all"
+            notes = (*notes, f"{kept}; the same share of all together is {self.m:,}")
         return Outcome(expansion, status=short, path=self.path, trace=self.trace, notes=notes)
 
     def _name(self, p: int) -> str:

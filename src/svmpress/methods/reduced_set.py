@@ -38,7 +38,7 @@ from svmpress.errors import InputError
 from svmpress.kernels import RBF, Kernel
 from svmpress.methods.base import Outcome, Problem
 from svmpress.model import KernelExpansion
-from svmpress.numerics import Array, Backend, Floats, Rows, arrays
+from svmpress.numerics import Array, Backend, Floats, Rows, arrays, solve_positive
 from svmpress.objectives import Projection, Refined, variable_projection
 
 _RIDGE = 1e-10
@@ -91,7 +91,7 @@ class RkhsDistance:
             P = P + xp.matmul(K.T, self.targets[block, :])
         K_VV = kernel.gram(V, V)
         eye = xp.eye(V.shape[0], dtype=xp.float64, device=arrays.device_of(V))
-        B = arrays.solve_positive(K_VV + self._ridge * eye, P)
+        B = solve_positive(K_VV + self._ridge * eye, P)
         # B minimises D with the ridge, so the derivative of that may take it as a constant
         value = self.norm - 2 * float(xp.sum(B * P)) + float(xp.sum(B * xp.matmul(K_VV, B)))
         value += self._ridge * float(xp.sum(B * B))

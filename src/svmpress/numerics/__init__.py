@@ -1,7 +1,7 @@
 """Arrays of any library, threads, linear systems, optimisers: arithmetic that knows nothing of SVMs."""
 
 from svmpress.numerics import arrays
-from svmpress.numerics.arguments import check_labels, check_threads
+from svmpress.numerics.arguments import check_labels, check_threads, refuse_bad_pointers
 from svmpress.numerics.arrays import (
     DEFAULT_MAX_BYTES,
     Array,
@@ -15,7 +15,6 @@ from svmpress.numerics.arrays import (
     dot,
     is_csr,
     namespace,
-    solve_positive,
     squared_distances,
     take,
     to_numpy,
@@ -35,7 +34,7 @@ from svmpress.numerics.optimisers import (
 from svmpress.numerics.parallel import at_most, executor_of, one_blas_thread, one_scipy_thread, side_by_side, threads
 from svmpress.numerics.seeds import seed_of
 from svmpress.numerics.shards import Columns, LocalShards, Shard, Shards, Summable, Sums, added, drawn_rows, sample_of
-from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_ridged
+from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_positive, solve_ridged
 from svmpress.numerics.tables import as_array, check_names, column_names, ordered_columns
 
 __all__ = [
@@ -84,6 +83,7 @@ __all__ = [
     "one_scipy_thread",
     "ordered_columns",
     "pieces",
+    "refuse_bad_pointers",
     "sample_of",
     "seed_of",
     "select_columns",

@@ -39,3 +39,12 @@ def check_labels(y: Any) -> NDArray[Any]:
     if y.dtype.kind in "mM":
         raise InputError("y holds dates or durations; convert them to numbers or text")
     return y
+
+
+def refuse_bad_pointers(indptr: NDArray[Any], name: str) -> None:
+    """Refuse row pointers of a CSR matrix that decrease: SciPy checks them only if the last is not 0.
+
+    It follows them to memory that is not the matrix's, to read there and to write.
+    """
+    if (indptr[1:] < indptr[:-1]).any():
+        raise InputError(f"{name} is damaged: its row pointers decrease")

@@ -11,18 +11,17 @@ Shapes: ``X`` is (n, d), ``V`` is (m, d).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from svmpress.errors import InputError, MissingExtraError
+from svmpress.numerics.arguments import refuse_bad_pointers
 from svmpress.numerics.columns import common_columns
-from svmpress.numerics.parallel import one_blas_thread
 
 Array = Any
 """An array of any library that follows the array API standard."""
@@ -40,8 +39,6 @@ _DENSE_BYTES = 24
 """Of a number of CSR rows that become dense in another library: there, on the way, and centred."""
 _MOST_WIDENED = 2**26
 """Bytes up to which dense rows stay dense when columns of zeros are added."""
-_TINY = 50
-"""Unknowns up to which a system is solved sooner than the threads of LAPACK are counted."""
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -170,6 +167,7 @@ def check_rows(X: Any, *, name: str = "X", n_features: int | None = None, allow_
 
 def _as_csr(X: Any, name: str) -> Rows:
     X = sparse.csr_array(X)
+    refuse_bad_pointers(X.indptr, name)
     if X.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; svmpress works on real ones")
     if X.dtype not in (np.float32, np.float64):
@@ -325,24 +323,6 @@ def _moved(a: Array, like: Array) -> Array:
     if isinstance(a, np.ndarray) and not isinstance(like, np.ndarray):
         return namespace(like).asarray(a, device=array_api_compat.device(like))
     return a
-
-
-def solve_positive(N: Array, R: Array) -> Array:
-    """Solve ``N x = R`` for a symmetric positive definite N, (k, k) and (k, M), or a stack of such systems."""
-    if not isinstance(N, np.ndarray):
-        return namespace(N).linalg.solve(N, R)
-    stack, sides = (N, R) if N.ndim == 3 else (N[None], R[None])
-    with one_blas_thread() if N.shape[-1] > _TINY else nullcontext():
-        try:
-            factors = np.linalg.cholesky(stack)  # unlike SciPy's, it lets other threads run
-        except np.linalg.LinAlgError:
-            if len(stack) > 1:  # rounding made one of them indefinite
-                return np.stack([solve_positive(n, r) for n, r in zip(stack, sides, strict=True)])
-            x = np.stack([linalg.lstsq(stack[0], sides[0], check_finite=False)[0]])
-        else:
-            solved = (linalg.lapack.dpotrs(c.T, r)[0] for c, r in zip(factors, sides, strict=True))
-            x = np.stack(list(solved))
-    return x if N.ndim == 3 else x[0]
 
 
 def take(X: Rows, rows: slice | NDArray[np.intp]) -> Rows:

@@ -8,19 +8,24 @@ put together and solved at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from svmpress.numerics import arrays
 from svmpress.numerics.arrays import Array, Floats
+from svmpress.numerics.parallel import one_blas_thread
 
 STACK_BYTES = 2**26
 """Memory for systems that are solved together."""
 ROUNDING = 1e-13
 """What is added to diagonals, relative to them, so that a singular system stays solvable."""
+_TINY = 50
+"""Unknowns up to which a system is solved sooner than the threads of LAPACK are counted."""
 _STACKS = 8
 """Stacks at least, where there are as many outputs: of few, the threads would wait for the last."""
 
@@ -33,6 +38,24 @@ Each = Callable[[Callable[[Any], Array], Sequence[Any]], list[Array]]
 """Returns a function of each item, perhaps side by side."""
 
 
+def solve_positive(N: Array, R: Array) -> Array:
+    """Solve ``N x = R`` for a symmetric positive definite N, (k, k) and (k, M), or a stack of such systems."""
+    if not isinstance(N, np.ndarray):
+        return arrays.namespace(N).linalg.solve(N, R)
+    stack, sides = (N, R) if N.ndim == 3 else (N[None], R[None])
+    with one_blas_thread() if N.shape[-1] > _TINY else nullcontext():
+        try:
+            factors = np.linalg.cholesky(stack)  # unlike SciPy's, it lets other threads run
+        except np.linalg.LinAlgError:
+            if len(stack) > 1:  # rounding made one of them indefinite
+                return np.stack([solve_positive(n, r) for n, r in zip(stack, sides, strict=True)])
+            x = np.stack([linalg.lstsq(stack[0], sides[0], check_finite=False)[0]])
+        else:
+            solved = (linalg.lapack.dpotrs(c.T, r)[0] for c, r in zip(factors, sides, strict=True))
+            x = np.stack(list(solved))
+    return x if N.ndim == 3 else x[0]
+
+
 def solve_ridged(N: Array, R: Array, ridge: Array) -> Array:
     """Solve ``(N + diag(ridge)) x = R``, (k, k), (k, M) and (k,), or a stack of such systems."""
     xp, device = arrays.namespace(N), arrays.device_of(N)
@@ -43,7 +66,7 @@ def solve_ridged(N: Array, R: Array, ridge: Array) -> Array:
     N = N * scale[..., :, None]
     N *= scale[..., None, :]
     N += xp.eye(N.shape[-1], dtype=N.dtype, device=device) * (penalty * scale * scale + ROUNDING)[..., None]
-    return arrays.solve_positive(N, R * scale[..., None]) * scale[..., None]
+    return solve_positive(N, R * scale[..., None]) * scale[..., None]
 
 
 Piece = tuple[slice, slice]

@@ -36,6 +36,7 @@ from svmpress.numerics import (
     Rows,
     arrays,
     side_by_side,
+    solve_positive,
     solve_ridged,
 )
 from svmpress.objectives.row_groups import groups_of
@@ -253,7 +254,7 @@ class ProjectedError:
             N = xp.matmul(self._W[:, some].T, flat)
             diagonal = N[:, :: size + 1]
             N[:, :: size + 1] = diagonal + xp.clip(diagonal * ROUNDING, min=1e-300) + penalty[:, some].T
-            x = arrays.solve_positive(xp.reshape(N, (-1, size, size)), (R[:, some] * scale[:, None]).T[:, :, None])
+            x = solve_positive(xp.reshape(N, (-1, size, size)), (R[:, some] * scale[:, None]).T[:, :, None])
             return x[:, :, 0].T * scale[:, None]
 
         solution = xp.concat(self._each(solved, range(0, self.n_outputs, together)), axis=1)

@@ -23,12 +23,12 @@ Result = TypeVar("Result")
 class Group:
     """Rows, and the outputs that hear them, with their weights (k,) and targets (n, k).
 
-    ``outputs`` is None where these are all; else ``place`` (k, M) is 1 where column i of k is output j of M.
+    ``outputs`` are their positions among all M, and None where these are all.
     """
 
     rows: slice
     outputs: Array | None
-    place: Array | None
+    n_outputs: int
     weights: Array
     targets: Array
 
@@ -48,7 +48,15 @@ class Group:
 
     def spread(self, a: Array) -> Array:
         """Return (..., k) as (..., M), with zeros for the other outputs."""
-        return a if self.place is None else arrays.namespace(a).matmul(a, self.place)
+        if self.outputs is None:
+            return a
+        if isinstance(a, np.ndarray):  # a matrix for each of many classes would be most of the memory
+            whole = np.zeros((*a.shape[:-1], self.n_outputs), a.dtype)
+            whole[..., self.outputs] = a
+            return whole
+        xp, device = arrays.namespace(a), arrays.device_of(a)
+        place = self.outputs[:, None] == xp.arange(self.n_outputs, device=device)[None, :]
+        return xp.matmul(a, xp.astype(place, a.dtype))
 
     def blocks(self, bytes_per_row: int, max_bytes: int) -> Iterator[tuple[slice, slice]]:
         """Yield blocks of rows, as positions in the group and among all rows."""
@@ -118,12 +126,10 @@ def _group(targets: Array, rows: slice, weights: Floats) -> Group:
 
     T = targets[rows, :]
     if weights.all() or not weights.any():
-        return Group(rows, None, None, here(weights), T)
+        return Group(rows, None, T.shape[1], here(weights), T)
     which = np.flatnonzero(weights)
     outputs = xp.asarray(which, device=device)
-    return Group(
-        rows, outputs, here(np.eye(targets.shape[1])[which]), here(weights[which]), xp.take(T, outputs, axis=1)
-    )
+    return Group(rows, outputs, T.shape[1], here(weights[which]), xp.take(T, outputs, axis=1))
 
 
 def better_at_once(rows: Rows, like: Array, m: int, n_groups: int, max_bytes: int) -> bool:

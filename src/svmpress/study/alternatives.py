@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 
 from svmpress.study.averages import Curve, Curves, Point, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
-from svmpress.study.records import Records
-from svmpress.study.tables import percent, points_of, share, table
+from svmpress.study.learners import FOLDS, ROUNDS, TUNING_ROWS
+from svmpress.study.records import FAILED, SKIPPED, Records
+from svmpress.study.tables import NOT_RUN, percent, points_of, share, table
 
 OURS = "auto"
 AHEAD = 0.002
@@ -32,13 +33,15 @@ def alternatives(records: Records, found: Curves) -> list[str]:
     return [
         "## What one could train instead, at the same costs",
         "A multilayer perceptron (one or two hidden layers), gradient boosting, random Fourier features with logistic "
-        "regression, and Nystroem features with a linear SVM know the training rows and their labels, and no SVM. The "
-        "first three are tuned for each size by a three-fold cross-validation on at most 3,000 training rows: layers "
-        "and learning rate of the network; leaves, learning rate and rounds (at most 100) of the trees; gamma and C of "
-        "the Fourier features. Nystroem has gamma and C of the SVM.",
+        "regression, and Nystroem features with a linear SVM know the training rows and their labels, and of the SVM "
+        f"its C and gamma. They are tuned for each size by a cross-validation of {FOLDS} folds on at most "
+        f"{TUNING_ROWS:,} training rows, over a small grid: layers and learning rate of the network; leaves, learning "
+        f"rate and rounds (at most {ROUNDS}) of the trees; gamma and C of the features, around those of the SVM. The "
+        "reduced set has nothing to tune.",
         "Each is given at least what svmpress's model has, within a tenth: its cheapest model that costs so much, or "
-        "its most expensive one where none does (boosting has at most 100 rounds). Costs are in brackets; bold is an "
-        f"accuracy more than {100 * AHEAD:g} points above svmpress's.",
+        "its most expensive one where none does (as of boosting, which has few rounds). Costs are in brackets; bold is "
+        f"an accuracy more than {100 * AHEAD:g} points above svmpress's. Where svmpress was not run, the "
+        "others are those of the same share.",
         *_compared(
             records,
             found,
@@ -69,9 +72,11 @@ def _compared(
         for ratio in _RATIOS:
             ours = points_of(found, records, name, OURS, ratio)
             if ours is None:
-                rows.append([name, share(ratio), "not run", *[""] * len(methods)])
+                alone = [(m, points_of(found, records, name, m, ratio)) for m in methods]
+                cells = [_cell(p, cost, shown) if p else _why_not(records, name, m) for m, p in alone]
+                rows.append([name, share(ratio), NOT_RUN, *cells])
                 continue
-            cells = [f"{percent(ours)} ({shown(cost(ours))})"]
+            cells = [_cell(ours, cost, shown)]
             for method in methods:
                 theirs = matched(found.get((name, method), []), cost(ours), cost)
                 if theirs is None:
@@ -81,14 +86,18 @@ def _compared(
                 compared += 1
                 ahead += gain < -AHEAD
                 behind += gain > AHEAD
-                accuracy = f"**{percent(theirs)}**" if gain > AHEAD else percent(theirs)
-                cells.append(f"{accuracy} ({shown(cost(theirs))})")
+                cells.append(_cell(theirs, cost, shown, bold=gain > AHEAD))
             rows.append([name, share(ratio), *cells])
     summary = (
         f"Of {compared} comparisons svmpress is more than {100 * AHEAD:g} points ahead in {ahead}, behind in {behind}."
     )
     head = ["set", "share", "svmpress", *map(label, methods)]
     return [f"{text} {summary}", "\n".join(table(head, rows, left=2))]
+
+
+def _cell(point: Point, cost: Cost, shown: Callable[[float], str], *, bold: bool = False) -> str:
+    accuracy = f"**{percent(point)}**" if bold else percent(point)
+    return f"{accuracy} ({shown(cost(point))})"
 
 
 def matched(curve: Curve, wanted: float, cost: Cost) -> Point | None:
@@ -106,4 +115,4 @@ def matched(curve: Curve, wanted: float, cost: Cost) -> Point | None:
 
 def _why_not(records: Records, name: str, method: str) -> str:
     statuses = {c.status for c in records.cells.values() if (c.set, c.method) == (name, method)}
-    return {frozenset(): "not run", frozenset({"skipped"}): "not applicable"}.get(frozenset(statuses), "no model")
+    return "not applicable" if statuses == {SKIPPED} else "no model" if FAILED in statuses else NOT_RUN

@@ -114,6 +114,7 @@ def sets_of(records: Records) -> list[str]:
 
 
 def methods_of(records: Records, order: Sequence[str]) -> list[str]:
-    """Return the names of the methods with records but the full SVM, in a given order, unknown ones last."""
-    there = {method for _, method, _, _ in records.cells} - {FULL}
+    """Return the methods with records, and those that are wanted, but the full SVM: in an order, unknown ones last."""
+    there = {method for _, method, _, _ in records.cells} | set(records.wanted)
+    there -= {FULL}
     return [name for name in order if name in there] + sorted(there - set(order))

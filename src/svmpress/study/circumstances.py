@@ -34,8 +34,8 @@ def what_was_run(records: Records) -> list[str]:
         "answers as the full SVM does. Multiply-adds of a prediction are one for each feature of each vector "
         "(of sparse rows: for each non-zero, on average) and one for each coefficient that is not zero. "
         "Build times contain everything from the trained SVM, or from the rows where a method trains its own, to the "
-        "small model (of the SVC on a subsample: the search for the rows, a dozen trainings; of networks, boosting and "
-        "Fourier features: their cross-validation); times of prediction are "
+        "small model (of the SVC on a subsample: the search for the rows, a dozen trainings; of networks, boosting, "
+        "Fourier and Nystroem features: their cross-validation); times of prediction are "
         "the best of several runs over 1,000 test rows in one batch.",
         "svmpress, Reduced-SVM, the SVC on a subsample, Nystroem, networks, boosting and Fourier features know the "
         "labels of the training rows, LARS-SVM and CVM those of the support vectors; the reduced set, k-means and "

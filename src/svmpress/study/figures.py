@@ -193,6 +193,9 @@ def _draw_panel(panel: Any, records: Records, found: Curves, name: str, kind: Ki
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
         )  # fmt: skip
     bottom = max(lowest, about.accuracy - kind.depth)
+    if not any(p.accuracy >= bottom for m in kind.methods for p in found.get((name, m), [])):
+        what = "not run" if len(handles) == 1 else "all is cut off"
+        panel.text(0.5, 0.3, what, transform=panel.transAxes, color=_GREY, ha="center")
     tops = [p.accuracy + p.spread for m in kind.methods for p in found.get((name, m), [])]
     best = min(1.0, max([about.accuracy, *tops]))
     margin = 0.06 * (best - bottom) + 1e-3

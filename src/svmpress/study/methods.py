@@ -38,8 +38,8 @@ from svmpress.objectives import sides_of
 from svmpress.select import lars_svm, reduced_svm
 from svmpress.study.costs import built, merged
 from svmpress.study.dlib_pair import DlibPair, DlibReduce
-from svmpress.study.learners import Boosting, FourierFeatures, Perceptron
-from svmpress.study.peers import NystroemSVC, Refitted, SubsampleSVC, centres, random_vectors
+from svmpress.study.learners import Boosting, FourierFeatures, NystroemSVC, Perceptron
+from svmpress.study.peers import Refitted, SubsampleSVC, centres, random_vectors
 from svmpress.study.task import Built, NotApplicable, StudyMethod, Task
 
 MAX_BYTES = 2**30
@@ -73,8 +73,6 @@ class Compressed:
     name, label : str
     method : str or Method
     layout : "shared" or "libsvm"
-    share : "together" or "per-machine"
-        What a size is a share of; the latter is for a method that knows it.
     seeded : bool
     device : str
         Where to compute.
@@ -84,7 +82,6 @@ class Compressed:
     label: str
     method: str | Method
     layout: Layout = "shared"
-    share: Share = "together"
     seeded: bool = True
     grows: bool = False
     device: str = "cpu"
@@ -93,7 +90,7 @@ class Compressed:
         """Yield the compressed teacher at each size."""
         if self.layout == "libsvm" and not isinstance(task.teacher.decoder, PairVote | PairDAG):
             raise NotApplicable("with a single machine the two layouts are the same; see auto")
-        each = self.share == "per-machine"
+        each = isinstance(self.method, Paper) and self.method.needs_ratio
         if each:
             _refuse_one_machine(task, "cvm")
         n = task.teacher.n_vectors
@@ -343,7 +340,7 @@ _ALL: tuple[Any, ...] = (
     LarsPath(),
     Compressed("cvm", "CVM", Paper(), seeded=False),
     LarsPath("per-machine", "lars-svm-per-machine", "LARS-SVM, per machine"),
-    Compressed("cvm-per-machine", "CVM, per machine", _PER_MACHINE, share="per-machine", seeded=False),
+    Compressed("cvm-per-machine", "CVM, per machine", _PER_MACHINE, seeded=False),
     Compressed("auto", "svmpress", "auto"),
     Compressed("auto-libsvm", "svmpress, LibSVM layout", "auto", layout="libsvm"),
     ReducedSVM(),
@@ -366,11 +363,7 @@ METHODS: dict[str, StudyMethod] = {method.name: method for method in _ALL}
 QUICK_METHODS: dict[str, StudyMethod] = METHODS | {
     "cvm": Compressed("cvm", "CVM", Paper(max_iter=QUICK_ITERATIONS), seeded=False),
     "cvm-per-machine": Compressed(
-        "cvm-per-machine",
-        "CVM, per machine",
-        replace(_PER_MACHINE, max_iter=QUICK_ITERATIONS),
-        share="per-machine",
-        seeded=False,
+        "cvm-per-machine", "CVM, per machine", replace(_PER_MACHINE, max_iter=QUICK_ITERATIONS), seeded=False
     ),
     "auto": Compressed("auto", "svmpress", Auto(work=QUICK_WORK)),
     "auto-libsvm": Compressed("auto-libsvm", "svmpress, LibSVM layout", Auto(work=QUICK_WORK), layout="libsvm"),

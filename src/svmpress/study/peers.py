@@ -3,11 +3,10 @@
     random          support vectors at random, coefficients fitted to the teacher's decision values
     k-means         centres of clusters of the training rows, coefficients likewise
     subsample-svc   an SVC trained on so few rows that it has that many support vectors
-    nystroem        Nystroem features, as many components, and a linear SVM on them (scikit-learn)
 
 The fit of the first two is regularised least squares over all training rows, the solve inside
 :class:`svmpress.objectives.ProjectedError` that svmpress has for its own vectors where it copies values. They see no
-labels; the other two see nothing else.
+labels; the third sees nothing else.
 """
 
 from __future__ import annotations
@@ -18,17 +17,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 from svmpress.formats import from_estimator
-from svmpress.kernels import RBF
 from svmpress.model import KernelExpansion, KernelModel
 from svmpress.numerics import Floats, Rows, arrays
 from svmpress.objectives import ProjectedError
 from svmpress.select import kmeans_centres
-from svmpress.study.costs import array_bytes, built, row_width
+from svmpress.study.costs import built
 from svmpress.study.task import Built, NotApplicable, Task
 
 _MAX_BYTES = 2**30
@@ -144,40 +140,6 @@ class SubsampleSVC:
                 if rows == len(order):
                     break
         return best, low
-
-
-@dataclass(frozen=True)
-class NystroemSVC:
-    """Nystroem features and a linear SVM, one against the rest, with the teacher's gamma and C.
-
-    A prediction takes m kernel values, the m by m map of the features, and a weight for each class and component.
-    """
-
-    name: str = "nystroem"
-    label: str = "Nystroem + LinearSVC"
-    grows: bool = False
-    seeded: bool = True
-
-    def build(self, task: Task, sizes: Sequence[int], seed: int) -> Iterator[Built]:
-        """Yield the classifier of each size."""
-        if not isinstance(task.teacher.kernel, RBF):
-            raise NotApplicable("the Nystroem features of this study are those of the RBF kernel")
-        for size in sizes:
-            start = time.perf_counter()
-            features = Nystroem(kernel="rbf", gamma=task.gamma, n_components=size, random_state=seed)
-            linear = LinearSVC(C=task.C, dual=False, tol=1e-3, max_iter=200)
-            fitted = make_pipeline(features, linear).fit(task.X, task.y)
-            seconds = time.perf_counter() - start
-            m = features.components_.shape[0]
-            held = (features.components_, features.normalization_, linear.coef_, linear.intercept_, linear.classes_)
-            yield Built(
-                size=size,
-                vectors=m,
-                multiply_adds=round(m * row_width(task.X_test)) + m * m + linear.coef_.size,
-                file_bytes=sum(array_bytes(a) for a in held),
-                seconds=seconds,
-                predict=fitted.predict,
-            )
 
 
 def two_classes_first(y: NDArray[np.generic], order: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ its vectors elsewhere; LARS-SVM, which moves none, keeps some of what is shared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from svmpress.study.averages import Curves, Point, sets_of
 from svmpress.study.plan import FULL
@@ -96,8 +96,15 @@ def _verdict(
     return (
         f"Read per machine, the claim holds on {len(close)} of {len(tried)} sets of more than two classes{holds}. A "
         f"prediction then takes, of the full SVM's kernel values: {'; '.join(parts)}. With two classes there is one "
-        f"machine, and the two readings are one.{more}"
+        f"machine, and the two readings are one.{more} A decision by elimination (DAG) asks K−1 of K(K−1)/2 "
+        f"machines for a prediction, so that it could do with fewer: {_with_dag(records, points)}."
     )
+
+
+def _with_dag(records: Records, points: Mapping[str, Point]) -> str:
+    """Return the kernel values of as many machines as a DAG asks, each with the mean number of vectors."""
+    each = {name: p.machine_vectors * 2 / records.sets[name].classes for name, p in points.items()}
+    return ", ".join(f"about {n:,.0f} on {name}" for name, n in each.items())
 
 
 def _cost(records: Records, name: str, point: Point) -> str:

@@ -205,13 +205,15 @@ _KINDS: dict[str, type[Any]] = {"run": RunRecord, "set": SetRecord, "cell": Cell
 class Records:
     """Everything that is known: runs, sets by name, cells by key, and the machine of each cell.
 
-    A journal has one writer at a time, which says first how it runs: a cell is of the last run before it.
+    A journal has one writer at a time, which says first how it runs: a cell is of the last run before it. ``wanted``
+    are methods that the study is to have, whether or not there are records of them.
     """
 
     runs: tuple[RunRecord, ...] = ()
     sets: dict[str, SetRecord] = field(default_factory=dict)
     cells: dict[Key, Cell] = field(default_factory=dict)
     machines: dict[Key, Machine] = field(default_factory=dict)
+    wanted: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Records:

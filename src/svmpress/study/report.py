@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 from svmpress.study.alternatives import AHEAD, OURS, Cost, alternatives
@@ -20,6 +21,7 @@ from svmpress.study.averages import Curves, Point, at, curves, methods_of, sets_
 from svmpress.study.circumstances import what_was_run
 from svmpress.study.claim import CLAIM, claim, close, recipe
 from svmpress.study.figures import CLOSE_UP, STYLES, label
+from svmpress.study.methods import METHODS
 from svmpress.study.plan import FULL
 from svmpress.study.records import Records
 from svmpress.study.tables import (
@@ -54,13 +56,15 @@ def page(
     figures : str, optional
         Folder of the figures, relative to the page; None: without them.
     docs : bool
-        Whether the page lies among the other pages of the project and may link to them.
+        Whether the page lies among the other pages of the project: it may link to them, and misses what methods of the
+        study have no records at all.
     command : str
         What writes this page, for its first line.
     remark : str
         A paragraph on these records, after what was run.
     """
     found = curves(records)
+    records = replace(records, wanted=tuple(METHODS)) if docs else records
     parts = [
         "# The study",
         f"Generated{f' by `{command}`' if command else ''} from the records of `svmpress study`; not edited by hand.",
@@ -323,7 +327,7 @@ def _details(records: Records, found: Curves, figures: str | None) -> list[str]:
     if absent:
         parts += [
             "## Cells that were not run",
-            "Sizes of a set that only some of its methods, or some seeds, have in the records:",
+            "Sizes of a set that only some of its methods, or some seeds, have in the records, or only other sets:",
             _text(absent),
         ]
     if figures is not None:

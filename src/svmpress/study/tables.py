@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from svmpress.study.averages import Curves, Point, at, methods_of, sets_of
 from svmpress.study.figures import STYLES, label
 from svmpress.study.methods import METHODS
-from svmpress.study.plan import FULL, RATIOS
+from svmpress.study.plan import FULL, RATIOS, shares
 from svmpress.study.records import FAILED, SKIPPED, UNFINISHED, Cell, Key, Machine, Records
 
 _PAPER_DMOZ = (7184, 1796, 16498, 16)
@@ -77,7 +77,7 @@ def dmoz_note() -> str:
 def accuracy_table(records: Records, found: Curves, name: str) -> list[str]:
     """Return the accuracy of each method on one set, by share of the vectors that were tried, in percent."""
     methods = methods_of(records, tuple(STYLES))
-    ratios = [r for r in RATIOS if any(points_of(found, records, name, method, r) for method in methods)]
+    ratios = ratios_tried(records)
     sizes = [max(1, round(ratio * records.sets[name].vectors)) for ratio in ratios]
     head = ["method", *(f"{share(ratio)} ({size:,})" for ratio, size in zip(ratios, sizes, strict=True))]
     rows = []
@@ -178,10 +178,18 @@ def machines_table(records: Records) -> list[str]:
     return table(["sets", "cores", "models at a time", "threads to a model", *of_svmpress, "models measured"], rows)
 
 
+def ratios_tried(records: Records) -> list[float]:
+    """Return the shares of the tables that were tried on any set."""
+    sizes = {(name, size) for name, method, _, size in records.cells if method != FULL}
+    of_sets = [(name, about.vectors) for name, about in records.sets.items()]
+    return [r for r in RATIOS if any((name, size) in sizes for name, n in of_sets for size in shares(n, [r]))]
+
+
 def not_run(records: Records) -> list[Key]:
     """Return the cells that records know nothing of, though other methods or seeds have their size on their set.
 
-    A method that is not applicable to a set at any size that was tried is not missed at others.
+    A share of the tables that was tried on one set is missed on the others. A method that is not applicable to a set at
+    any size that was tried is not missed at others.
     """
     methods = [FULL, *methods_of(records, tuple(STYLES))] if records.cells else []
     seeds = sorted({seed for _, _, seed, _ in records.cells})
@@ -189,7 +197,7 @@ def not_run(records: Records) -> list[Key]:
     possible = {(c.set, c.method) for c in records.cells.values() if c.status != SKIPPED}
     absent = []
     for name in sets_of(records):
-        sizes = sorted({size for of, method, _, size in records.cells if of == name and method != FULL})
+        sizes = _sizes(records, name)
         for method in methods:
             if (name, method) in tried - possible:
                 continue
@@ -201,6 +209,12 @@ def not_run(records: Records) -> list[Key]:
                     wanted = [seed for seed in seeds if seed not in have]
                 absent += [(name, method, seed, size) for seed in wanted]
     return absent
+
+
+def _sizes(records: Records, name: str) -> list[int]:
+    """Return the sizes of a set that were tried, and those that are shares tried on other sets."""
+    here = {size for of, method, _, size in records.cells if of == name and method != FULL}
+    return sorted(here | shares(records.sets[name].vectors, ratios_tried(records)))
 
 
 def not_run_table(records: Records) -> list[str]:
@@ -225,5 +239,5 @@ def not_run_table(records: Records) -> list[str]:
 
 def _listed(records: Records, name: str, method: str, sizes: Sequence[int]) -> str:
     """Return sizes for people: all of them is a word."""
-    every = {size for of, m, _, size in records.cells if of == name and m != FULL}
+    every = _sizes(records, name)
     return "all" if method == FULL or len(sizes) == len(every) else ", ".join(f"{size:,}" for size in sizes)

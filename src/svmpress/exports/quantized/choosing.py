@@ -2,7 +2,12 @@
 
 Few bits like other models than floats do: vectors where rows are, since a range that nothing uses makes steps coarser,
 and a narrower kernel, whose coefficients are smaller and so magnify rounding less. Which of a few such starts to go on
-from is tried with a part of the passes; the source with its coefficients solved again, and not tuned, competes as well.
+from is tried with a part of the passes. The source as it is starts, too, and with small steps: it is good already.
+
+The source's vectors have seen the rows that are held out, and answer them better than others: of few rows, nearly all
+of them. That favours the source with small steps, which is what few rows can afford, and fades with their number. The
+source with its coefficients solved again, and not tuned at all, would win by that alone; so the choice once made, all
+rows are fitted, and that source is taken only where fine-tuning has clearly failed on them.
 """
 
 from __future__ import annotations
@@ -22,12 +27,15 @@ from svmpress.exports.quantized.tuning import Tuned, tune, usual_epochs
 _HELD, _MOST_HELD = 0.15, 5000
 _FEW = 50
 """Rows of which none can be spared to judge: nothing is fine-tuned on fewer."""
-_STARTS: tuple[dict[str, Any], ...] = (
-    {},
-    {"cut": True},
-    {"cut": True, "narrower": 2.0},
-    {"cut": True, "narrower": 4.0},
+_STARTS: tuple[tuple[float, dict[str, Any]], ...] = (
+    (0.05, {}),
+    (1.0, {"cut": True}),
+    (1.0, {"cut": True, "narrower": 2.0}),
+    (1.0, {"cut": True, "narrower": 4.0}),
 )
+"""How large the steps are, and what is changed."""
+_CLEARLY = 3.0
+"""Standard errors."""
 _TRIAL = 0.1
 """Part of the passes that each start is tried with."""
 
@@ -68,31 +76,27 @@ def fine_tuned(
     held, some = np.sort(order[:n_held]), np.sort(order[n_held:])
     total = usual_epochs(len(some)) if epochs is None else epochs
     trial = max(1, int(_TRIAL * total))
-    starts = [Fit.begin(case, weights, **s) for s in _STARTS if plain.is_rbf or "narrower" not in s]
+    starts = [(rate, Fit.begin(case, weights, **s)) for rate, s in _STARTS if plain.is_rbf or "narrower" not in s]
     work = total + trial * len(starts)
     done = 0
 
-    def passes(fit: Fit, times: int) -> tuple[Fit, float]:
+    def tuned(rate: float, start: Fit, rows: NDArray[np.intp], times: int) -> Fit:
         nonlocal done
-        found = _tuned(case, fit, (some, held), augment, times, seed, _later(tell, done, work))
+        fit = start.solved(targets, decoder, rows, seed)
+        found = _tuned(case, fit, rows, augment, (rate, times), seed, _later(tell, done, work))
         done += times
-        tuned = replace(fit, V=found.V, coef=found.coef, intercept=found.intercept)
-        return tuned, _score(tuned, y, held)
+        return replace(fit, V=found.V, coef=found.coef, intercept=found.intercept)
 
-    starts = [start.solved(targets, decoder, some, seed) for start in starts]
-    tried = [passes(start, trial)[1] for start in starts]
-    best, _ = passes(starts[int(np.argmax(tried))], total)
-    copy = plain.solved(targets, decoder, some, seed)
+    tried = [float(_goodness(tuned(*start, some, trial), y, held).mean()) for start in starts]
+    best = tuned(*starts[int(np.argmax(tried))], np.arange(n), total)
+    copy = plain.solved(targets, decoder, np.arange(n), seed)
     return copy if _is_ahead(copy, best, y, held) else best
 
 
 def _is_ahead(one: Fit, other: Fit, y: NDArray[Any], held: NDArray[np.intp]) -> bool:
-    """Return whether a fit is better by more than the standard error of the difference.
-
-    The source's vectors have seen the rows held out, so its copy is ahead of what it is worth, and must be clearly so.
-    """
+    """Return whether a fit is better by more than a few standard errors of the difference."""
     gain = _goodness(one, y, held) - _goodness(other, y, held)
-    return bool(gain.mean() > gain.std() / np.sqrt(max(1, len(gain))))
+    return bool(gain.mean() > _CLEARLY * gain.std() / np.sqrt(max(1, len(gain))))
 
 
 def _later(tell: Callable[[int, int], None] | None, done: int, work: int) -> Callable[[int, int], None] | None:
@@ -102,9 +106,9 @@ def _later(tell: Callable[[int, int], None] | None, done: int, work: int) -> Cal
 def _tuned(
     case: Case,
     fit: Fit,
-    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    some: NDArray[np.intp],
     augment: int,
-    epochs: int,
+    steps: tuple[float, int],
     seed: int,
     tell: Callable[[int, int], None] | None,
 ) -> Tuned:
@@ -116,12 +120,10 @@ def _tuned(
         y = (label_targets(y, fit.decoder)[0][:, 0] > 0).astype(np.intp)
     rows = levels_of(case, fit.grid, fit.levels, augment)
     start = (fit.V, fit.coef, fit.intercept)
-    return tune(fit.grid, fit.kernel, rows, y, start, split, classes=classes, epochs=epochs, seed=seed, progress=tell)
-
-
-def _score(fit: Fit, y: NDArray[Any], held: NDArray[np.intp]) -> float:
-    """Return the mean goodness of answers on rows held out."""
-    return float(_goodness(fit, y, held).mean())
+    rate, epochs = steps
+    return tune(
+        fit.grid, fit.kernel, rows, y, start, some, rate=rate, classes=classes, epochs=epochs, seed=seed, progress=tell
+    )
 
 
 def _goodness(fit: Fit, y: NDArray[Any], held: NDArray[np.intp]) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmpress.decoders import Argmax, Decoder, PairDAG, PairVote, class_goals
+from svmpress.errors import InputError
 from svmpress.exports.quantized.arithmetic import Halvings, Stage
 from svmpress.exports.quantized.building import make_grid, make_stage
 from svmpress.exports.quantized.cases import Case
@@ -71,7 +72,8 @@ class Fit:
         narrower : float
             The width γ is multiplied by it: a narrower kernel needs less cancelling of large coefficients.
         cut : bool
-            Whether vectors are moved to where rows are, which is finer in few bits.
+            Whether vectors are moved to where rows are, which is finer in few bits. They are moved in any case where
+            sums of 32 bits do not reach them.
         """
         inner = collapsed(case.inner)
         if narrower != 1:
@@ -80,9 +82,16 @@ class Fit:
         V = np.asarray(arrays.dense(inner.expansion.vectors), dtype=np.float64)
         reach = np.asarray(arrays.dense(case.inner.expansion.vectors), dtype=np.float64)  # vectors are like rows
         rows = case.scaled_rows()
-        if cut and rows is not None:
-            V = np.clip(V, rows.min(axis=0), rows.max(axis=0))
-        grid, zero = make_grid(inner, V, rows, reach, weights=weights, bytes_in=case.bytes_in, pooling=case.pooling)
+        how: dict[str, Any] = {"weights": weights, "bytes_in": case.bytes_in, "pooling": case.pooling}
+        within = V if rows is None else np.clip(V, rows.min(axis=0), rows.max(axis=0))
+        V = within if cut else V
+        try:
+            grid, zero = make_grid(inner, V, rows, reach, **how)
+        except InputError:  # vectors so far from all rows that sums do not fit
+            if rows is None or cut:
+                raise
+            V = within
+            grid, zero = make_grid(inner, V, rows, reach, **how)
         levels = None if case.X is None else grid.levels(case.X)
         stage = make_stage(inner, grid, zero, levels, reach, V[:, grid.kept])
         A, b = (np.asarray(a, dtype=np.float64) for a in (inner.expansion.coef, inner.expansion.intercept))

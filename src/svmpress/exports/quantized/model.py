@@ -84,6 +84,21 @@ class QuantizedModel:
         return self.decoder.classes
 
     @property
+    def feature_names(self) -> None:
+        """None: a device knows no names."""
+        return
+
+    @property
+    def scaling(self) -> None:
+        """None: the levels of a row have it inside."""
+        return
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Empty: what the numbers were before is not kept."""
+        return {}
+
+    @property
     def sum_bits(self) -> int:
         """Bits of a decision value, 32 or 64: enough for the largest that there can be."""
         most = (self.most_kernel @ np.abs(self.coef) + np.abs(self.intercept)).max()

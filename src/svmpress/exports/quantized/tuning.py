@@ -2,8 +2,10 @@
 
 Steps of Adam on small batches. Values are computed with rounded vectors, and the gradient with respect to these is
 given to the numbers behind them, as if rounding were not there (the straight-through estimator; Bengio, Léonard,
-Courville 2013). Classes are fitted by the cross-entropy of their labels, regressions by the squared error. Some rows
-are held out; the state that answers them best is returned, and that may be the start.
+Courville 2013). Classes are fitted by the cross-entropy of their labels, and the last state is returned: steps shrink
+to nothing, and rows held out cannot say which is the best. The vectors at the start have seen those rows, so that
+states look the better the less they have moved. Regressions are fitted by the squared error, and that state is returned
+whose error is least on the rows that are fitted: what rounding adds to it is often more than steps can gain.
 """
 
 from __future__ import annotations
@@ -23,19 +25,19 @@ _STEPS, _MOST_EPOCHS = 20_000, 300
 _STEP_OF_VECTORS, _STEP_OF_COEF = 0.016, 0.017
 """Of the range of the rows, and of the mean coefficient."""
 _DECAY = (0.9, 0.99)
+_JUDGED = 4000
+"""Rows that the error of a regression is measured on."""
 _SHARPNESS = 4.0
 """Targets of ±1 become log-odds of this size."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """Vectors behind the rounding (m, d), coefficients and intercepts; and the scores before and after."""
+    """Vectors behind the rounding (m, d), coefficients and intercepts."""
 
     V: Floats
     coef: Floats
     intercept: Floats
-    before: float
-    after: float
 
 
 class _Adam:
@@ -74,8 +76,9 @@ def tune(
     rows: Callable[[NDArray[np.intp], np.random.Generator | None], Floats],
     y: NDArray[Any],
     start: tuple[Floats, Floats, Floats],
-    split: tuple[NDArray[np.intp], NDArray[np.intp]],
+    some: NDArray[np.intp],
     *,
+    rate: float,
     classes: int,
     epochs: int,
     seed: int,
@@ -93,7 +96,10 @@ def tune(
     y : (n,) int or (n, M) float
         Positions of classes, or values; of two classes 1 where the value should be positive.
     start : V (m, d) in levels, coefficients (m, M), intercepts (M,)
-    split : rows to fit, rows that are held out
+    some : (n,)
+        The rows to fit.
+    rate : float
+        Of all steps.
     classes : int
         0 for a regression.
     epochs, seed : int
@@ -101,38 +107,36 @@ def tune(
     """
     rng = np.random.default_rng(seed)
     V, A, b = (np.array(a, dtype=np.float32) for a in start)
-    fit, held = split
     if classes:
         A, b = A * np.float32(_SHARPNESS), b * np.float32(_SHARPNESS)
-    X_held = rows(held, None)
+    judged = rows(some[:: -(-len(some) // _JUDGED)], None)
+    wanted = y[some[:: -(-len(some) // _JUDGED)]]
 
-    def score() -> float:
-        F = kernel.gram(X_held, _rounded(V, grid)) @ A + b
-        return _goodness(F, y[held], classes)
+    def error() -> float:
+        F = kernel.gram(judged, _rounded(V, grid)) @ A + b
+        return float(np.mean((F - wanted) ** 2))
 
-    best = before = score()
-    kept = [V.copy(), A.copy(), b.copy()]
+    least, kept = (np.inf, [V, A, b]) if classes else (error(), [V.copy(), A.copy(), b.copy()])
     size = _STEP_OF_COEF * max(float(np.abs(A).mean()), 1e-6)
     adam = _Adam([V, A, b], [_STEP_OF_VECTORS * grid.top, size, size / 10])
     low, high = grid.offset, grid.offset + grid.ratio * grid.weight_top
-    steps = epochs * -(-len(fit) // _BATCH)
+    steps = epochs * -(-len(some) // _BATCH)
     for epoch in range(epochs):
-        shuffled = rng.permutation(fit)
+        shuffled = rng.permutation(some)
         for first in range(0, len(shuffled), _BATCH):
-            some = shuffled[first : first + _BATCH]
-            X, Vq = rows(some, rng), _rounded(V, grid)
+            batch = shuffled[first : first + _BATCH]
+            X, Vq = rows(batch, rng), _rounded(V, grid)
             K = kernel.gram(X, Vq)
-            dF = _slopes(K @ A + b, y[some], classes)
+            dF = _slopes(K @ A + b, y[batch], classes)
             gradients = [kernel.pullback(X, Vq, K, dF @ A.T), K.T @ dF, dF.sum(axis=0)]
-            adam.step(gradients, 0.5 * (1 + np.cos(np.pi * adam.t / steps)))
+            adam.step(gradients, rate * 0.5 * (1 + np.cos(np.pi * adam.t / steps)))
             np.clip(V, low, high, out=V)
-        now = score()
-        if now > best:
-            best, kept = now, [V.copy(), A.copy(), b.copy()]
+        now = np.inf if classes else error()
+        if now < least:
+            least, kept = now, [V.copy(), A.copy(), b.copy()]
         if progress is not None:
             progress(epoch + 1, epochs)
-    tuned = [a.astype(np.float64) for a in kept]
-    return Tuned(tuned[0], tuned[1], tuned[2], before, best)
+    return Tuned(*(a.astype(np.float64) for a in kept))
 
 
 def _rounded(V: Floats, grid: Grid) -> Floats:
@@ -152,13 +156,3 @@ def _slopes(F: Floats, y: NDArray[Any], classes: int) -> Floats:
     E /= E.sum(axis=1, keepdims=True)
     E[np.arange(len(F)), y] -= 1
     return np.asarray(E / len(F), dtype=np.float32)
-
-
-def _goodness(F: Floats, y: NDArray[Any], classes: int) -> float:
-    """Return a score that grows: right answers, and the likelihood between equal numbers of these; or the error."""
-    if classes == 0:
-        return -float(np.mean((F - y) ** 2))
-    if F.shape[1] == 1:
-        F = np.hstack([-F / 2, F / 2])
-    likely = F[np.arange(len(F)), y] - np.log(np.exp(F - F.max(axis=1, keepdims=True)).sum(axis=1)) - F.max(axis=1)
-    return float(np.mean(F.argmax(axis=1) == y) + 0.02 * np.mean(likely))

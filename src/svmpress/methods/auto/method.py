@@ -194,14 +194,16 @@ class Auto:
     ) -> Callable[[int], Outcome]:
         """Return what makes other sizes of a problem, in the same experiment, with work in proportion to their vectors.
 
-        Each may grow from the winner of the last one, which has seen as little of the held-out rows as it has. Recipes
-        are not handed on: what few vectors should fit is not what many should.
+        That is a part of what the first size has spent, which may be less than it was given: then all of them would
+        cost several times as much as the first. Each may grow from the winner of the last one, which has seen as little
+        of the held-out rows as it has. Recipes are not handed on: what few vectors should fit is not what many should.
         """
-        total = task.work.total
+        account = task.work
         smaller = None if entry.fit is None else task.expansion(entry.fit)
 
         def resized(m: int) -> Outcome:
-            way = replace(self, work=total * max(_SHARE_OF_OTHERS * m / task.m, _LEAST_SHARE))
+            done = min(account.spent or account.total, account.total)  # by now, after the first size was made
+            way = replace(self, work=done * max(_SHARE_OF_OTHERS * m / task.m, _LEAST_SHARE))
             return way._compress(problem, m, None, known=_Known(experiment, smaller))
 
         return resized

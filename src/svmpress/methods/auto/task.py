@@ -319,7 +319,7 @@ class FitTask:
         if affordable >= M:
             return M
         left_out = np.cumsum(view.spectrum[0])
-        return max(affordable, int(np.count_nonzero(left_out > _ENERGY * left_out[-1])))
+        return min(left_out.size, max(affordable, int(np.count_nonzero(left_out > _ENERGY * left_out[-1]))))
 
     def _has_guard(self, recipe: Recipe) -> bool:
         """Return whether the places of the vectors must be rows, too.

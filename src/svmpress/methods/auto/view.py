@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from svmpress.decoders import Decoder, PairDAG, PairVote
 from svmpress.numerics import Array, Floats, Rows, lazy_property
 
+_MOST_DIRECTIONS = 2000
+"""More are not looked for."""
+_NOTHING = 1e-12
+"""Energy, relative to the largest, of directions that are rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -45,10 +50,22 @@ class View:
 
     @lazy_property
     def spectrum(self) -> tuple[Floats, Floats]:
-        """The energies of the targets' principal directions, (M,), the least first, and the directions, (M, M)."""
+        """The energies of the targets' principal directions, (r,), the least first, and the directions, (M, r).
+
+        r is M, or where outputs are more than rows, or very many, the number of rows that directions are found on:
+        200 classes have 19,900 pairs, and their matrix of products would take hours.
+        """
         T = self.targets - self.targets.mean(axis=0)
-        energy, directions = np.linalg.eigh(T.T @ T)
-        return np.maximum(energy, 0.0), directions
+        n, M = T.shape
+        if min(n, _MOST_DIRECTIONS) >= M:
+            energy, directions = np.linalg.eigh(T.T @ T)
+            return np.maximum(energy, 0.0), directions
+        some = T[:: -(-n // _MOST_DIRECTIONS)]
+        energy, parts = np.linalg.eigh(some @ some.T)
+        told = energy >= max(_NOTHING * energy[-1], np.finfo(float).tiny)
+        told[-1] = True  # also where all targets are alike
+        directions = some.T @ (parts[:, told] / np.sqrt(np.maximum(energy[told], np.finfo(float).tiny)))
+        return energy[told] * (n / len(some)), directions
 
     def leading(self, count: int) -> Floats:
         """Return the targets' coordinates in their leading directions, (n, count)."""
