@@ -49,6 +49,15 @@ def test_every_compiler(compiler, weights, tmp_path):
     check(tmp_path / "c", compiler, *SANITISED)
 
 
+@compilers
+@pytest.mark.parametrize("name", ["linear", "poly"])
+def test_other_kernels_in_floats_please_every_compiler(name, compiler, tmp_path):
+    """Clang warns of an assignment of a variable to itself, which the linear kernel was."""
+    model, X = MODELS[name]()
+    svmpress.export_c(model, tmp_path / "c", X[::9], weights="float")
+    check(tmp_path / "c", compiler, *SANITISED)
+
+
 @needs["gcc"]
 @pytest.mark.parametrize(
     "choices",

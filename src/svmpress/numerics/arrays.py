@@ -170,8 +170,7 @@ def _as_csr(X: Any, name: str) -> Rows:
     refuse_bad_pointers(X.indptr, name)
     if X.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; svmpress works on real ones")
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -20,7 +20,6 @@ _KERNELS = {
     "rbf": "expf(-SVM_GAMMA * k)",
     "laplacian": "expf(-SVM_GAMMA * k)",
     "chi2": "expf(-SVM_GAMMA * k)",
-    "linear": "k",
     "sigmoid": "tanhf(SVM_GAMMA * k + SVM_COEF0)",
     "poly": "powf(SVM_GAMMA * k + SVM_COEF0, SVM_DEGREE)",
 }
@@ -33,7 +32,8 @@ def source(model: KernelModel) -> str:
     power = isinstance(kernel, Polynomial) and kernel.degree == int(kernel.degree) and 1 <= kernel.degree <= 20
     if power:
         constants["DEGREE"] = str(int(constants["DEGREE"][:-1].split(".")[0]))
-    of_kernel = "svm_power(SVM_GAMMA * k + SVM_COEF0)" if power else _KERNELS[kernel.name]
+    of_kernel = "svm_power(SVM_GAMMA * k + SVM_COEF0)" if power else _KERNELS.get(kernel.name)
+    finish = "" if of_kernel is None else f"        k = {of_kernel};\n"  # a product is the linear kernel as it is
     V = np.asarray(arrays.dense(e.vectors))
     parts = [
         template("head_whole.c").replace('#include "svm.h"', '#include "svm.h"\n\n#include <math.h>'),
@@ -55,6 +55,6 @@ def source(model: KernelModel) -> str:
     ]
     if power:
         parts.append(template("power.c"))
-    text = template("values_float.c").replace("@SCALED@", scaled).replace("@KERNEL@", of_kernel)
+    text = template("values_float.c").replace("@SCALED@", scaled).replace("@KERNEL@", finish)
     parts += [text.replace("@TERM@", _TERMS.get(kernel.name, _PRODUCT)), "typedef float svm_sum;\n"]
     return "\n".join([*parts, decide_code(model.decoder, model.task, "")])

@@ -15,8 +15,7 @@ void svm_values(const svm_input *x, svm_value *values)
             float b = SVM_FLOAT(v);
             @TERM@
         }
-        k = @KERNEL@;
-        for (p = 0; p < SVM_OUTPUTS; p++, c++) {
+@KERNEL@        for (p = 0; p < SVM_OUTPUTS; p++, c++) {
             values[p] += k * SVM_FLOAT(c);
         }
     }
