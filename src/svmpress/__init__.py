@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # for those who check types and complete names
     from svmpress.storage import Limits, limits
     from svmpress.tuning import SearchResult, SearchStatus, draw_front, search
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "compression": ["Budget", "Compression", "CompressionPath", "Status", "compress", "compress_path"],
