@@ -56,7 +56,7 @@ _EPOCHS = 200
 _ENOUGH_ROWS, _RARE = 1_000, 2
 """With fewer rows, or rows of a class, a network holds none back to stop by."""
 _LEAVES, _RATES, _MANY_RATES = (8, 31), (0.1, 0.3), (0.05, 0.1)
-"""Of boosting; of more than two classes 0.3 diverges on all rows of a large set, where it does not on those of a fold."""
+"""Of boosting; of more than two classes 0.3 diverges on all rows of a large set, and not on those of a fold."""
 
 Setting = Mapping[str, Any]
 
