@@ -255,7 +255,7 @@ def can_convert(estimator: Any) -> bool:
 
 
 def merged(machines: Sequence[KernelExpansion]) -> KernelExpansion:
-    """Return expansions of one kernel as one, their outputs side by side; equal vectors are stored once."""
+    """Return machines of one kernel and one output each as one expansion; equal vectors are stored once."""
     from svmpress.formats import from_sklearn
 
     return from_sklearn.merged(machines)

@@ -221,12 +221,11 @@ def _merged(estimator: Any) -> KernelExpansion:
 
 
 def merged(machines: Sequence[KernelExpansion]) -> KernelExpansion:
-    """Return expansions of one kernel as one, their outputs side by side; equal vectors are stored once."""
+    """Return machines of one kernel and one output each as one expansion; equal vectors are stored once."""
     vectors, position = _distinct([f.vectors for f in machines])
-    ends = np.cumsum([0, *(f.n_outputs for f in machines)])
-    coef = np.zeros((vectors.shape[0], ends[-1]))
-    for k, (rows, f) in enumerate(zip(position, machines, strict=True)):
-        np.add.at(coef[:, ends[k] : ends[k + 1]], rows, f.coef)
+    coef = np.zeros((vectors.shape[0], len(machines)))
+    for column, (rows, f) in enumerate(zip(position, machines, strict=True)):
+        np.add.at(coef[:, column], rows, f.coef[:, 0])
     return KernelExpansion(machines[0].kernel, vectors, coef, np.concatenate([f.intercept for f in machines]))
 
 

@@ -2,8 +2,7 @@
 
 Regressors of one kernel are one function: those of several outputs become columns of coefficients, those whose mean is
 the answer a mean of coefficients. They are compressed all at once, and the small one computes each kernel value once.
-So are classifiers of one kernel whose votes are counted (:mod:`svmpress.wrapping.votes`). Other members are compressed
-one by one. Members that are no SVMs stay as they are.
+Other members are compressed one by one. Members that are no SVMs stay as they are.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from svmpress.errors import InputError
 from svmpress.formats import can_convert, from_estimator, merged
 from svmpress.model import KernelModel
 from svmpress.numerics import ordered_columns
-from svmpress.wrapping import votes
 from svmpress.wrapping.base import Part, Small, Wrapped, encoded
 
 
@@ -45,15 +43,11 @@ def bagging(estimator: BaggingClassifier | BaggingRegressor) -> Wrapped:
     """Return the members of a bag; their mean where they are regressors of one kernel and of all features."""
     members, features = estimator.estimators_, estimator.estimators_features_
     whole = all(np.array_equal(f, np.arange(estimator.n_features_in_)) for f in features)
-    names = getattr(estimator, "feature_names_in_", None)
     if whole:
         together = _as_one(members, np.full(len(members), 1 / len(members)))
         if together is not None:
             return _single(_named(together, estimator))
-        if isinstance(estimator, BaggingClassifier):
-            joint = votes.together(members, np.ones(len(members)), estimator.classes_, names, means=True)
-            if joint is not None:
-                return joint
+    names = getattr(estimator, "feature_names_in_", None)
     parts = [
         Part(member, _columns(own, names), _encoded(estimator, member), f"member {k + 1}")
         for k, (member, own) in enumerate(zip(members, features, strict=True))
@@ -69,12 +63,6 @@ def voting(estimator: VotingClassifier | VotingRegressor) -> Wrapped:
         together = _as_one(members, weights / weights.sum())
         if together is not None:
             return _single(_named(together, estimator))
-    elif estimator.voting == "hard":
-        counts = np.ones(len(members)) if estimator.weights is None else np.asarray(_used_weights(estimator), float)
-        own = getattr(estimator, "feature_names_in_", None)
-        joint = votes.together(members, counts, estimator.classes_, own, means=False)
-        if joint is not None:
-            return joint
     from svmpress.wrapping.kinds import is_known
 
     known = [k for k, member in enumerate(members) if is_known(member)]
