@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, OneClassSVM
 
 import svmpress
 from svmpress.cli import main
@@ -218,3 +218,25 @@ def test_reading_parquet_does_not_keep_what_has_been_read(tmp_path, rng):
     command = [sys.executable, "-c", _PEAK, str(tmp_path / "rows.parquet")]
     kibibytes = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert kibibytes < 60 * 1024  # of a file of 130 MB
+
+
+def test_labels_and_messages_are_those_of_rows_in_memory(tmp_path, rng):
+    """Text for a one-class model is no label; classes that are text take numbers; rows are counted in each file."""
+    X = rng.normal(size=(60, 2))
+    outliers = svmpress.from_estimator(OneClassSVM().fit(X))
+    named = svmpress.from_estimator(SVC().fit(X, np.where(X[:, 0] > 0, "1", "2")))
+    for model, labels in ((outliers, ["a", "b"]), (named, ["1.0", "2"])):
+        lines = [f"{a!r},{b!r},{labels[k % 2]}" for k, (a, b) in enumerate(X.tolist())]
+        (tmp_path / "rows.csv").write_text("\n".join(["width,height,label", *lines]) + "\n")
+        options = streaming.read_options(model, labels=None, label="label")
+        with rows_of_file(model, tmp_path / "rows.csv", options) as (_, _, y):
+            expected = y
+        with rows_of_file(model, tmp_path / "rows.csv", options, held_bytes=1) as (_, shards, _):
+            columns = next(iter(shards)).columns
+            assert ("y" in columns) == (expected is not None)
+    (tmp_path / "more.csv").write_text("width,height,label\n1,2,3\n")
+    with (
+        pytest.raises(InputError, match=r"more\.csv, rows 0 to 0: .*'3'"),
+        rows_of_file(named, [tmp_path / "rows.csv", tmp_path / "more.csv"], options, held_bytes=1),
+    ):
+        pass

@@ -241,9 +241,29 @@ def pipe(folder):
     return folder / "slow.csv"
 
 
+def test_columns_of_later_files_are_those_of_the_first_for_a_model_without_names(client, model, tmp_path, rng):
+    nameless = replace(model, feature_names=None)
+    X = rng.normal(size=(60, 2))
+    pd.DataFrame(X, columns=NAMES).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame(X[:, ::-1], columns=NAMES[::-1]).to_csv(tmp_path / "b.csv", index=False)
+    predict_files(nameless, [tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "out", client)
+    for part in sorted((tmp_path / "out").glob("*.parquet")):
+        np.testing.assert_array_equal(pd.read_parquet(part)["prediction"].to_numpy(), model.predict(X))
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 2
+
+
+def _read_what_is_not_there():
+    raise FileNotFoundError("rows of day 3")
+
+
+def test_an_error_of_a_task_is_not_taken_for_the_end_of_the_cluster(client):
+    with pytest.raises(FileNotFoundError, match="rows of day 3"), while_there(client):
+        client.submit(_read_what_is_not_there).result()
+
+
 def test_a_worker_that_ends_in_the_middle_costs_only_time(model, folder, pipe):
     with cluster(workers=2) as client:
-        ended = threading.Thread(target=end_the_reader, args=(client, pipe))
+        ended = threading.Thread(target=end_the_reader, args=(client, pipe), daemon=True)
         ended.start()
         done = predict_files(model, [*days(folder), pipe], folder / "out", client, options=options(model))
         ended.join()
@@ -271,7 +291,7 @@ def end_the_reader(client, pipe):
 def test_a_cluster_that_goes_away_is_said_in_one_sentence(model, folder, pipe):
     out = folder / "out"
     with scheduler_and_worker(folder) as (address, scheduler), cluster(address) as client:
-        ended = threading.Thread(target=kill_once_at_work, args=(scheduler, out))
+        ended = threading.Thread(target=kill_once_at_work, args=(scheduler, out), daemon=True)
         ended.start()
         client.wait_for_workers(1)
         with pytest.raises(InputError, match="the Dask cluster went away; parts that are finished stay"):

@@ -33,6 +33,29 @@ def the_same(a, b):
     assert (a.params, a.score, a.model.n_vectors) == (b.params, b.score, b.model.n_vectors)
 
 
+class Counting(ThreadPoolExecutor):
+    """Threads that count what they are given."""
+
+    given = 0
+
+    def submit(self, *arguments, **options):
+        self.given += 1
+        return super().submit(*arguments, **options)
+
+
+def test_trials_and_finalists_are_made_by_the_executor(rings):
+    with Counting(2) as pool:
+        found = svmpress.search(*rings, executor=pool, max_vectors=9, **QUICK)
+    assert pool.given == len(found.trials) + len(found.finalists) == 7
+
+
+def test_an_executor_that_was_shut_down_is_one_sentence(rings):
+    pool = ThreadPoolExecutor(2)
+    pool.shutdown()
+    with pytest.raises(InputError, match="the executor takes no more work"):
+        svmpress.search(*rings, executor=pool, max_vectors=9, **QUICK)
+
+
 @pytest.mark.parametrize("goal", [{"min_accuracy": 0.9}, {"max_vectors": 12}, {"min_accuracy": 0.9, "cv": 2}])
 def test_threads_change_nothing(rings, goal):
     with ThreadPoolExecutor(2) as pool:

@@ -96,7 +96,10 @@ def run(args: argparse.Namespace) -> Report:
     rows, busy, start = 0, 0.0, time.perf_counter()
     with output(args.output) as file, bars(args) as progress, _writer(args, file, model) as writer:
         for part in streaming.predict_file(model, files, options, question=question, progress=progress):
-            writer.write(answers.answer_columns(part, question, part.block.file if len(files) > 1 else None))
+            if isinstance(writer, _Lines):
+                writer.write(answers.own_answers(part, question))
+            else:
+                writer.write(answers.answer_columns(part, question, part.block.file if len(files) > 1 else None))
             rows, busy = rows + len(part.values), busy + part.seconds
         file.flush()
     took = time.perf_counter() - start
@@ -116,8 +119,6 @@ def run(args: argparse.Namespace) -> Report:
 # Lines and tables
 # ---------------------------------------------------------------------------------------------------------
 
-_ANSWERS = "prediction", "score", "probability"
-
 
 class _Lines:
     """One answer a line; probabilities as svm-predict writes them, after a line with the classes."""
@@ -128,7 +129,7 @@ class _Lines:
     def write(self, columns: Mapping[str, Any]) -> None:
         from svmpress.data import streaming
 
-        texts = [streaming.as_lines(a) for name, a in columns.items() if name.startswith(_ANSWERS)]
+        texts = [streaming.as_lines(a) for a in columns.values()]
         if len(texts) > 1:
             texts = [f"{' '.join(parts)}\n" for parts in zip(*(text.splitlines() for text in texts), strict=True)]
         self._file.write((self._head + "".join(texts)).encode("utf-8", "surrogatepass"))

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+
+from numpy.typing import NDArray
 
 from svmpress import data
 from svmpress.compression.intake import checked
@@ -50,10 +53,12 @@ def rows_of_file(
         As :func:`svmpress.data.stream` raises them; or there is no room on the disk.
     """
     held: list[data.Block] = []
+    first_rows: dict[str, int] = {}
     taken, spool, most = 0, None, HELD_BYTES if held_bytes is None else held_bytes
     with contextlib.ExitStack() as stack:
         for block in stack.enter_context(contextlib.closing(data.blocks(path, options, progress=progress))):
-            held.append(block)
+            before = first_rows.setdefault(block.file, block.first_row)
+            held.append(replace(block, first_row=block.first_row - before))  # of its own file, for messages
             taken += arrays.stored_bytes(block.X)
             if spool is None and taken > most:
                 spool = stack.enter_context(data.spooling())
@@ -68,15 +73,19 @@ def rows_of_file(
         rows = data.whole(held)
         held.clear()
         source, X = streaming.fit_columns(source, rows.X, elastic=rows.elastic)
-        y = None if rows.y is None or source.task == "outlier" else data.labels_like(rows.y, source.classes_)
-        yield source, streaming.prepared(source, X), y
+        yield source, streaming.prepared(source, X), _answers(source, rows.y)
 
 
 def _taken(source: KernelModel, block: data.Block) -> tuple[KernelModel, Shard]:
     """Return the source, widened if need be, and a block of rows as its vectors are."""
     source, X = streaming.fit_columns(source, block.X, elastic=block.elastic)
-    y = None if block.y is None else data.labels_like(block.y, source.classes_, block.first_row)
     try:
+        y = _answers(source, None if block.y is None else data.settle_labels(block.y), block.first_row)
         return source, checked(streaming.prepared(source, X), y, source)
     except InputError as e:
         raise InputError(f"{block.file}, rows {block.first_row} to {block.first_row + X.shape[0] - 1}: {e}") from e
+
+
+def _answers(source: KernelModel, y: NDArray[Any] | None, first_row: int = 0) -> NDArray[Any] | None:
+    """Return settled labels as the source answers; a one-class model needs none."""
+    return None if y is None or source.task == "outlier" else data.labels_like(y, source.classes_, first_row)

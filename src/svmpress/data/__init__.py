@@ -56,6 +56,7 @@ __all__ = [
     "answers",
     "blocks",
     "data_files",
+    "following",
     "label_text",
     "labels_like",
     "narrow_indices",
@@ -135,8 +136,13 @@ def stream(path: Paths, options: ReadOptions | None = None, **changes: Any) -> G
                 yield replace(last, fraction=_share(block.fraction, k, sizes))
         if last is not None:
             first_row = last.first_row + last.X.shape[0]
-            if options.like is None and options.columns is None and options.feature_names is None:
-                options = replace(options, like=last.table)
+            options = following(options, last)
+
+
+def following(options: ReadOptions, block: Block) -> ReadOptions:
+    """Return how to read the files that follow one: its columns are theirs, unless the options name columns."""
+    named = options.like is not None or options.columns is not None or options.feature_names is not None
+    return options if named else replace(options, like=block.table)
 
 
 def _share(of_file: float | None, k: int, sizes: list[int | None]) -> float | None:

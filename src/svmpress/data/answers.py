@@ -52,6 +52,12 @@ def named_answers(
     return {f"{kind}_{names[k] if names else k + 1}": values[:, k] for k in range(values.shape[1])}
 
 
+def own_answers(part: Answered, question: Question = "labels") -> dict[str, NDArray[Any]]:
+    """Return the answers for a block of rows, by column, and nothing of what the rows brought along."""
+    decided = question == "probabilities" and part.model.task == "outlier"
+    return named_answers(part.model, part.values, question, answers(part.model, part.X) if decided else None)
+
+
 def answer_columns(part: Answered, question: Question = "labels", file: str | None = None) -> dict[str, NDArray[Any]]:
     """Return what is written of a block of answered rows, by column.
 
@@ -70,8 +76,7 @@ def answer_columns(part: Answered, question: Question = "labels", file: str | No
     """
     found: dict[str, Any] = {} if file is None else {"file": np.full(len(part.values), file, dtype=object)}
     found |= part.block.carried
-    decided = question == "probabilities" and part.model.task == "outlier"
-    own = named_answers(part.model, part.values, question, answers(part.model, part.X) if decided else None)
+    own = own_answers(part, question)
     taken = sorted(set(found) & set(own))
     if taken:
         raise InputError(f"the data has a column {taken[0]!r}, the name of an answer: rename it")

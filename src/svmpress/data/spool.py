@@ -80,7 +80,10 @@ class SpooledShards:
         return _total(function(shard, *told) for shard in self)
 
     def beside(self, function: Callable[..., Columns], *told: Any) -> SpooledShards:
-        """Return the shards with columns that a function makes of each, written beside the rows."""
+        """Return the shards with columns that a function makes of each, written beside the rows.
+
+        Columns of a name that is there are written over: what was made before is not to be read any more.
+        """
         names: set[str] = set()
         for i, shard in enumerate(self):
             made = function(shard, *told)

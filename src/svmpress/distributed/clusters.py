@@ -79,11 +79,13 @@ def _quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def while_there(then: str = "") -> Iterator[None]:
+def while_there(client: Client | None = None, then: str = "") -> Iterator[None]:
     """Say in one sentence that the cluster went away, or that its workers did not survive the work.
 
     Parameters
     ----------
+    client : distributed.Client, optional
+        While it is connected, what else failed was raised by a task, such as a file that a worker does not find.
     then : str
         What becomes of the work when the cluster is gone, to follow in the sentence.
 
@@ -101,7 +103,11 @@ def while_there(then: str = "") -> Iterator[None]:
             f"{e.task}: its worker ended, {e.allowed_failures + 1} times in all, most likely for want of memory; "
             "give workers more of it, or make partitions smaller"
         ) from e
-    except (CancelledError, CommClosedError, ConnectionError, TimeoutError) as e:
+    except (CancelledError, CommClosedError) as e:
+        raise InputError(f"the Dask cluster went away{then}") from e
+    except OSError as e:
+        if client is not None and client.status == "running":
+            raise
         raise InputError(f"the Dask cluster went away{then}") from e
 
 
@@ -117,7 +123,7 @@ def check_workers(client: Client, model: KernelModel) -> None:
     """
     parts = pickle.dumps((__version__, type(model), type(model.kernel), type(model.decoder)))
     known = _CHECKED.setdefault(client, set())
-    with while_there():
+    with while_there(client):
         workers = [w for w in client.scheduler_info(n_workers=-1)["workers"] if (w, parts) not in known]
         said = client.run(_obstacle, parts, workers=workers, on_error="return") if workers else {}
         if not known:

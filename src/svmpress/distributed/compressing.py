@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from svmpress.distributed.clusters import check_workers, current_client, fair_threads
+from svmpress.distributed.clusters import check_workers, current_client, fair_threads, while_there
 from svmpress.errors import InputError, SvmpressError
 from svmpress.model import KernelModel
 from svmpress.numerics import Columns, Shard, Sums, added, at_most, is_csr
@@ -176,20 +176,11 @@ class _Cluster:
         if self.client is None:
             yield {}
             return
-        from distributed import CancelledError, KilledWorker
-        from distributed.comm import CommClosedError
-
-        gone = "the Dask cluster went away before the work was done; nothing was written"
+        then = " before the work was done; nothing was written"
         if self.client.status != "running":
-            raise InputError(gone)
-        try:
+            raise InputError(f"the Dask cluster went away{then}")
+        with while_there(self.client, then):
             yield {"scheduler": self.client}
-        except KilledWorker as e:
-            raise InputError(
-                f"workers died again and again while they computed {e.task!r}; do the partitions fit in their memory?"
-            ) from e
-        except (CancelledError, CommClosedError, OSError) as e:
-            raise InputError(gone) from e
 
 
 @dataclass(frozen=True, eq=False)

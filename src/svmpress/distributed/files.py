@@ -126,6 +126,7 @@ def predict_files(
     """
     options = options or streaming.read_options(model, labels=None)
     parts, empty = plan([os.path.abspath(name) for name in files], options.format)
+    options = _settled_on_first_rows(model, parts, options, question)
     target = Path(os.path.abspath(folder))
     task = {
         "svmpress": __version__,
@@ -136,14 +137,13 @@ def predict_files(
         "parts": [asdict(part) for part in parts],
     }
     check_workers(client, model)
-    _try_first_rows(model, parts, options, question)
     _claim(target, task)
     _check_folder(client, target)
     if not client.scheduler_info(n_workers=-1)["workers"]:
         warnings.warn("the cluster has no workers: the work begins when one comes", SvmpressWarning, stacklevel=2)
     missing = [part for part in parts if not (target / part.name).exists()]
     tally = _Tally(parts, missing, progress)
-    with while_there("; parts that are finished stay, and the same call makes the others"):
+    with while_there(client, "; parts that are finished stay, and the same call makes the others"):
         for rows, seconds in _scored(client, model, missing, target, options, question):
             tally.add(rows, seconds)
     return FilesScored(len(parts), len(parts) - len(missing), tally.rows, tally.seconds, empty)
@@ -254,13 +254,18 @@ def _divided(sizes: Sequence[int], part_rows: int) -> Iterator[tuple[tuple[int, 
     yield (None if first == 0 else (first, len(sizes))), rows
 
 
-def _try_first_rows(
+def _settled_on_first_rows(
     model: KernelModel, parts: Sequence[Part], options: data.ReadOptions, question: streaming.Question
-) -> None:
-    """Answer a block of the first file here: what is wrong with all of them is said before a cluster is at work."""
-    options = replace(options, row_groups=parts[0].row_groups)
-    first = next(streaming.predict_file(model, parts[0].file, options, question=question))
+) -> data.ReadOptions:
+    """Return how to read all files: the columns of each are those of the first, as they are for one process.
+
+    A block of the first file is answered here, so that what is wrong with all of them is said before a cluster is at
+    work.
+    """
+    some = replace(options, row_groups=parts[0].row_groups)
+    first = next(streaming.predict_file(model, parts[0].file, some, question=question))
     answers.answer_columns(first, question, parts[0].file)
+    return data.following(options, first.block)
 
 
 def _claim(folder: Path, task: dict[str, Any]) -> None:
@@ -289,7 +294,7 @@ def _claim(folder: Path, task: dict[str, Any]) -> None:
 
 
 def _check_folder(client: Client, folder: Path) -> None:
-    with while_there():
+    with while_there(client):
         seen = client.run(os.path.isdir, str(folder))
     blind = next((worker for worker, there in seen.items() if not there), None)
     if blind is not None:

@@ -138,13 +138,21 @@ def _layer_class() -> Any:
 
 
 def _model_of(layer: Any, model: KernelModel) -> KernelModel:
-    """Return a model with the parameters of a layer."""
+    """Return a model with the parameters of a layer; without probabilities if it was tuned, which they do not know."""
     V, coef, intercept = (to_numpy(a) for a in (layer.vectors, layer.coef, layer.intercept))
     mask = model.expansion.coef_mask
     kernel = model.kernel.with_gamma(float(layer.gamma.detach())) if model.kernel.has_width else model.kernel
     coef = coef if mask is None else np.where(mask, coef, np.zeros((), coef.dtype))
     expansion = replace(model.expansion, kernel=kernel, vectors=V, coef=coef, intercept=intercept)
-    return replace(model, expansion=expansion)
+    tuned = any(
+        not np.array_equal(to_numpy(one), to_numpy(other))
+        for one, other in (
+            (expansion.vectors, model.expansion.vectors),
+            (coef, model.expansion.coef),
+            (intercept, model.expansion.intercept),
+        )
+    )
+    return replace(model, expansion=expansion, probability={} if tuned else model.probability)
 
 
 # ---------------------------------------------------------------------------------------------------------

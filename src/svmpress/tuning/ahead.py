@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from svmpress.errors import InputError
 from svmpress.model import KernelModel
 from svmpress.tuning.records import Point
 from svmpress.tuning.workbench import Side, Workbench, read_path, source_point
@@ -115,7 +116,10 @@ class Ahead:
         for params in settings:
             key = (kind, repr(dict(params)))
             if key not in self._begun:
-                self._begun[key] = self.executor.submit(job, self.bench, dict(params), told)
+                try:
+                    self._begun[key] = self.executor.submit(job, self.bench, dict(params), told)
+                except RuntimeError as e:  # it was shut down, or its processes have died
+                    raise InputError(f"the executor takes no more work: {e}") from e
 
     def trial(self, params: Mapping[str, Any]) -> Read | None:
         """Return a trial that was begun; None if it was not.
