@@ -40,7 +40,7 @@ def test_no_budget_means_a_tenth():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_shows_what_was_given(kind):
-    assert repr(Budget.of(**{kind: 3})) == f"Budget({kind}=3)"
+    assert repr(Budget.of(**{kind: 1})) == f"Budget({kind}=1)"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -87,9 +87,14 @@ def test_vectors_come_whole():
         Budget.of(vectors=7.5)
 
 
-@pytest.mark.parametrize(("ratio", "size"), [(0.05, 10), (0.0124, 2), (0.0001, 1), (1.0, 200), (2.5, 500)])
+@pytest.mark.parametrize(("ratio", "size"), [(0.05, 10), (0.0124, 2), (0.0001, 1), (1.0, 200)])
 def test_a_ratio_is_rounded_and_at_least_one(ratio, size):
     assert Budget.of(ratio=ratio).size(model(200)) == size
+
+
+def test_a_percentage_is_no_ratio():
+    with pytest.raises(InputError, match="ratio is a share, at most 1, not 5: 5 % is 0.05"):
+        Budget.of(ratio=5)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -82,6 +82,8 @@ class Budget:
             if not math.isfinite(value) or value < 0 or (value == 0 and name != "max_drop"):
                 kind = "a number of at least 0" if name == "max_drop" else "a positive number"
                 raise InputError(f"{name} must be {kind}, not {value!r}")
+        if self.ratio is not None and self.ratio > 1:
+            raise InputError(f"ratio is a share, at most 1, not {self.ratio!r}: 5 % is 0.05")
         if self.vectors is not None and self.vectors != int(self.vectors):
             raise InputError(f"vectors must be a whole number, not {self.vectors!r}")
         for name, known in (("weights", ("float", "int4", "int8", "int16")), ("coef", ("int8", "int16"))):

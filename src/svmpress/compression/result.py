@@ -97,6 +97,10 @@ class Compression:
         """The status as a sentence, with its detail."""
         return f"{self.status.message} ({self.detail})" if self.detail else self.status.message
 
+    def __repr__(self) -> str:
+        """Return the sizes before and after; :meth:`summary` says more."""
+        return f"<Compression: {self.source.n_vectors} -> {self.model.n_vectors} vectors, {self.status.message}>"
+
     @lazy_property
     def estimator(self) -> Any:
         """The small model as a fitted estimator of scikit-learn, in the same pipeline or wrapper as the source was.

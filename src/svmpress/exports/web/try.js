@@ -7,6 +7,7 @@ const page = (() => {
   const d = low.length;
   const row = Float64Array.from(start);
   let chosen = 0;
+  let blank = false; // an empty canvas is no question
 
   // ---- the answer --------------------------------------------------------------------------------------------------
 
@@ -55,8 +56,9 @@ const page = (() => {
   const answer = () => {
     const { model, bytes } = models[chosen];
     const label = model.predict([row])[0];
-    find(".answer").textContent = task === "regression" ? Number(label).toPrecision(5) : String(label);
-    const strong = classes ? strengths(models[chosen]) : null;
+    const text = task === "regression" ? Number(label).toPrecision(5) : String(label);
+    find(".answer").textContent = blank ? "–" : text;
+    const strong = classes && !blank ? strengths(models[chosen]) : null;
     bars.forEach((bar, i) => { bar.style.width = strong ? `${(100 * strong[shown[i]]).toFixed(1)}%` : "0"; });
     const time = seconds(model) * 1e6;
     find("#facts").textContent =
@@ -80,6 +82,7 @@ const page = (() => {
       pen.fillStyle = "#000";
       pen.fillRect(0, 0, canvas.width, canvas.height);
       row.set(low);
+      blank = true;
       answer();
     };
     const read = () => {
@@ -93,6 +96,7 @@ const page = (() => {
           x += v * j;
         }
       }
+      blank = !ink;
       const [dx, dy] = ink ? [Math.round(x / ink - canvas.width / 2), Math.round(y / ink - canvas.height / 2)] : [0, 0];
       for (let r = 0; r < h; r++) {
         for (let c = 0; c < w; c++) {
@@ -169,9 +173,9 @@ const page = (() => {
     });
   }
   find("#about").textContent = image
-    ? "Draw: the model answers as you do. It is inside this page, and nothing leaves it."
+    ? "Draw, and fill the square: the model answers as you do. It is inside this page, and nothing leaves it."
     : "Move a feature: the model answers as you do. It is inside this page, and nothing leaves it.";
   if (image) drawCanvas(image);
   else showSliders();
-  return { ask: (values) => { row.set(values); return answer(); } };
+  return { ask: (values) => { row.set(values); blank = false; return answer(); } };
 })();
