@@ -93,7 +93,7 @@ def test_a_ratio_is_rounded_and_at_least_one(ratio, size):
 
 
 def test_a_percentage_is_no_ratio():
-    with pytest.raises(InputError, match="ratio is a share, at most 1, not 5: 5 % is 0.05"):
+    with pytest.raises(InputError, match=r"ratio is a share, at most 1, not 5: 5 % is 0\.05"):
         Budget.of(ratio=5)
 
 
