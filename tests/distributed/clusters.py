@@ -11,7 +11,10 @@ import time
 
 @contextlib.contextmanager
 def scheduler_and_worker(folder):
-    """Give the address and the process of a scheduler with one worker, both of them programs of their own."""
+    """Give the address and the process of a scheduler with one worker, both of them programs of their own.
+
+    The worker has two threads: on one, a task that waits for somebody else would keep back those after it.
+    """
     file = folder / "scheduler.json"
     host = ["--host", "127.0.0.1"]
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *host]
@@ -22,7 +25,7 @@ def scheduler_and_worker(folder):
             assert scheduler.poll() is None
             time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "1"]
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "2"]
         worker = subprocess.Popen([*command, "--no-dashboard", "--death-timeout", "60"], stderr=subprocess.DEVNULL)
         yield address, scheduler
     finally:
