@@ -16,7 +16,7 @@ from svmpress.cli.common import (
     remark,
     table,
 )
-from svmpress.cli.export_whole import image_size, rows_of
+from svmpress.cli.export_whole import DEFAULTS, image_size, rows_of
 from svmpress.cli.models import add_model_arguments, load_model
 from svmpress.errors import InputError
 
@@ -80,11 +80,12 @@ def _quantised(args: argparse.Namespace, model: Any, progress: Any) -> Any:
         if given:
             raise InputError(f"{given[0]} is for whole numbers: say --weights int8, for example")
         return model
-    X, y = rows_of(args, args.quantize_with, model, progress, "train")
+    X, y = rows_of(args, args.quantize_with, model, progress, "train", may_choose=False)
+    said = {name: getattr(args, name) for name in ("coef", "input", "pool", "augment", "seed")}
+    how: dict[str, Any] = {name: DEFAULTS[name] if value is None else value for name, value in said.items()}
     return exports.quantize(
-        model, X, y, weights=args.weights, coef=args.coef or "int16", input=args.input or "float", image=args.image,
-        pool=args.pool or 1, augment=args.augment or 0, random_state=args.seed or 0, progress=progress,
-    )  # fmt: skip
+        model, X, y, weights=args.weights, image=args.image, random_state=how.pop("seed"), progress=progress, **how
+    )
 
 
 def run(args: argparse.Namespace) -> Report:

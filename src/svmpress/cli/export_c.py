@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> Report:
     source = load_model(args, args.model)
     with bars(args) as progress:
         X, y = rows_of(args, args.data, source, progress, "train")
-        X_test, y_test = rows_of(args, args.test, source, progress, "test")
+        X_test, y_test = rows_of(args, args.test, source, progress, "test", may_choose=args.data is None)
         model = source
         if args.max_flash is not None:
             model = _within_flash(args, source, X, y, progress)

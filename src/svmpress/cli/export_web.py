@@ -74,7 +74,7 @@ def _in_whole_numbers(args: argparse.Namespace, model: Any) -> tuple[tuple[Path,
     settle(args)
     with bars(args) as progress:
         X, y = rows_of(args, args.data, model, progress, "train")
-        X_test, y_test = rows_of(args, args.test, model, progress, "test")
+        X_test, y_test = rows_of(args, args.test, model, progress, "test", may_choose=args.data is None)
         q = exports.quantize(
             model, X, y, weights=args.weights, coef=args.coef, input=args.input, image=args.image, pool=args.pool,
             augment=args.augment, random_state=args.seed, progress=progress,

@@ -87,22 +87,26 @@ def image_size(text: str) -> tuple[int, int]:
 
 
 def rows_of(
-    args: argparse.Namespace, names: list[str] | None, source: Any, progress: Any, split: str
+    args: argparse.Namespace,
+    names: list[str] | None,
+    source: Any,
+    progress: Any,
+    split: str,
+    *,
+    may_choose: bool = True,
 ) -> tuple[Any, Any]:
-    """Return rows as the device gets them, and their labels; --split is about one of two files."""
+    """Return rows as the device gets them, and their labels, of a part of the data that --split may choose."""
     from svmpress import data
     from svmpress.data import streaming
     from svmpress.numerics import arrays
 
-    both = args.data is not None and getattr(args, "test", None) is not None
-    other_split = "train" if hasattr(args, "quantize_with") else "test" if both else None
     if names is None:
         return None, None
     wanted = source.n_features if args.image is None else args.image[0] * args.image[1]
     changes = {"n_features": wanted, "default_split": split} | data_choices(args)
     if wanted != source.n_features:  # pixels, which have no names
         changes["feature_names"] = None
-    if split == other_split:
+    if not may_choose:
         changes.pop("split", None)
     rows = data.read(names, streaming.read_options(source, **changes), progress=progress)
     X = rows.X

@@ -10,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from svmpress.methods import Check, Holdout, Problem, Score
 from svmpress.model import KernelModel, expansion_bytes
-from svmpress.numerics import Rows, arrays
+from svmpress.numerics import Rows, arrays, chosen_rows
 
 _LEAST = 0.9
 """Agreement, or R², below which a small model does not answer as its source does."""
@@ -116,11 +115,11 @@ def expect(problem: Problem, model: KernelModel, check: Check | None) -> Expecta
     """
     source = problem.source
     vectors = source.expansion.vectors
-    of_vectors = _some(vectors.shape[0], problem.seed)
+    of_vectors = chosen_rows(vectors.shape[0], _MOST, problem.seed)
     if problem.rows is None:
         on, rows, some = "support vectors, as no rows are known", vectors, of_vectors
     else:
-        on, rows, some = "of the rows given", problem.rows, _some(problem.rows.shape[0], problem.seed)
+        on, rows, some = "of the rows given", problem.rows, chosen_rows(problem.rows.shape[0], _MOST, problem.seed)
     alike = Holdout(replace(problem, rows=rows, y=None), some)
     return Expectation(
         "R²" if source.classes_ is None else "accuracy",
@@ -183,7 +182,3 @@ def _lost_classes(problem: Problem, rows: list[Rows], model: KernelModel) -> tup
         F = arrays.to_numpy(model.expansion.decision_values(X, problem.max_bytes))
         kept |= set(model.decoder.positions(F).tolist())
     return tuple(str(source.classes_[c]) for c in sorted(answered - kept))
-
-
-def _some(n: int, seed: int) -> NDArray[np.intp]:
-    return np.sort(np.random.default_rng(seed).permutation(n)[:_MOST])

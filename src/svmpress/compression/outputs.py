@@ -8,7 +8,7 @@ import numpy as np
 
 from svmpress.decoders import Argmax, PairDAG, PairVote, class_goals
 from svmpress.methods import Outcome, Problem
-from svmpress.numerics import arrays
+from svmpress.numerics import arrays, chosen_rows
 from svmpress.objectives import ProjectedError, variable_projection
 
 _STEPS, _RIDGE = 60, 1e-6
@@ -28,10 +28,7 @@ def one_output_a_class(problem: Problem, outcome: Outcome) -> Outcome:
         return outcome
     K = decoder.n_classes
     X = problem.source.expansion.vectors if problem.rows is None else problem.rows
-    if X.shape[0] > _ROWS:
-        some = np.sort(np.random.default_rng(problem.seed).permutation(X.shape[0])[:_ROWS])
-    else:
-        some = np.arange(X.shape[0])
+    some = chosen_rows(X.shape[0], _ROWS, problem.seed)
     X = np.asarray(arrays.dense(arrays.take(X, some)), dtype=np.float64)
     F = problem.values(X)
     known = problem.y is not None and problem.rows is not None

@@ -114,9 +114,9 @@ class CompressionPath:
 
     def report(self, path: PathLike, X: Any = None, y: Any = None, **options: Any) -> None:
         """Write a page to look at, with a slider over the sizes; see :meth:`Compression.report`."""
-        from svmpress.compression.report import write_report
+        from svmpress.compression.report import subjects_of, write_page
 
-        write_report(path, self.results, X, y, **options)
+        write_page(path, self.source, subjects_of(self.results), X, y, **options)
 
 
 def compress_path(

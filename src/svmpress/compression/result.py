@@ -150,9 +150,9 @@ class Compression:
         title, command : str
             The heading, and the command that made the page.
         """
-        from svmpress.compression.report import write_report
+        from svmpress.compression.report import subjects_of, write_page
 
-        write_report(path, [self], X, y, image=image, title=title, command=command)
+        write_page(path, self.source, subjects_of([self]), X, y, image=image, title=title, command=command)
 
     def summary(self) -> str:
         """Return what was done and why, for a person to read."""

@@ -32,7 +32,7 @@ from svmpress.numerics.optimisers import (
     minimise_watched,
 )
 from svmpress.numerics.parallel import at_most, executor_of, one_blas_thread, one_scipy_thread, side_by_side, threads
-from svmpress.numerics.seeds import seed_of
+from svmpress.numerics.seeds import chosen_rows, seed_of
 from svmpress.numerics.shards import Columns, LocalShards, Shard, Shards, Summable, Sums, added, drawn_rows, sample_of
 from svmpress.numerics.systems import ROUNDING, STACK_BYTES, MaskedSystems, Piece, pieces, solve_positive, solve_ridged
 from svmpress.numerics.tables import as_array, check_names, column_names, ordered_columns
@@ -67,6 +67,7 @@ __all__ = [
     "check_labels",
     "check_names",
     "check_threads",
+    "chosen_rows",
     "column_names",
     "common_columns",
     "dense",

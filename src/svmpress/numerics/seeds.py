@@ -1,10 +1,11 @@
-"""Seeds of whatever stands for one: a number, a generator of NumPy, or None."""
+"""Seeds of whatever stands for one: a number, a generator of NumPy, or None; and rows that are chosen by one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmpress.errors import InputError
 
@@ -36,3 +37,14 @@ def seed_of(random_state: Any) -> int:
         f"random_state must be a whole number from 0 to {_SEEDS - 1}, a Generator or RandomState of NumPy, or None, "
         f"not {str(random_state)[:40]}"
     )
+
+
+def chosen_rows(n: int, most: int, seed: int) -> NDArray[np.intp]:
+    """Return at most so many of n positions, chosen at random, rising.
+
+    Examples
+    --------
+    >>> chosen_rows(3, 10, seed=0).tolist(), len(chosen_rows(10, 3, seed=0))
+    ([0, 1, 2], 3)
+    """
+    return np.sort(np.random.default_rng(seed).permutation(n)[:most])

@@ -16,7 +16,7 @@ from svmpress.decoders import PairDAG, PairVote
 from svmpress.errors import InputError, MissingExtraError
 from svmpress.formats import as_model
 from svmpress.model import KernelModel
-from svmpress.numerics import Floats, arrays
+from svmpress.numerics import Floats, arrays, chosen_rows
 
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 _SMALL, _SOURCE = _PALETTE[0], _PALETTE[1]
@@ -250,7 +250,7 @@ def _some(model: KernelModel, X: Any, y: Any) -> tuple[Floats, NDArray[Any] | No
     answers = None if y is None else np.asarray(y)
     if answers is not None and answers.shape != (n,):
         raise InputError(f"y must be {n} answers for {n} rows, not an array of shape {answers.shape}")
-    some = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_ROWS])
+    some = chosen_rows(n, _MOST_ROWS, seed=0)
     drawn = np.asarray(arrays.to_numpy(arrays.dense(arrays.take(rows, some))), dtype=np.float64)
     return drawn, None if answers is None else answers[some]
 

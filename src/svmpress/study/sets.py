@@ -36,7 +36,7 @@ from sklearn.svm import SVC
 from svmpress import data, formats
 from svmpress.errors import FormatError, InputError
 from svmpress.model import KernelModel
-from svmpress.numerics import Rows, is_csr
+from svmpress.numerics import Rows, chosen_rows, is_csr
 from svmpress.storage import replacing
 from svmpress.study import openml
 from svmpress.study.task import Task
@@ -84,7 +84,8 @@ class Split:
         """
         if rows is None:
             return self
-        train_rows, test_rows = _chosen(len(self.y), rows), _chosen(len(self.y_test), max(rows // 2, 1))
+        train_rows = chosen_rows(len(self.y), rows, seed=0)
+        test_rows = chosen_rows(len(self.y_test), max(rows // 2, 1), seed=0)
         return Split(self.X[train_rows], self.y[train_rows], self.X_test[test_rows], self.y_test[test_rows])
 
 
@@ -109,10 +110,6 @@ def digest_of(split: Split) -> str:
                 found.update(np.ascontiguousarray(X[first : first + _HASHED_ROWS], dtype=np.float64).data)
         found.update("\0".join(map(str, np.asarray(y).tolist())).encode())
     return found.hexdigest()[:16]
-
-
-def _chosen(n: int, most: int) -> NDArray[np.intp]:
-    return np.sort(np.random.default_rng(0).permutation(n)[:most])
 
 
 @dataclass(frozen=True, eq=False)

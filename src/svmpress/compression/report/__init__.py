@@ -12,6 +12,6 @@ shows one size at a time.
 """
 
 from svmpress.compression.report.evidence import Subject
-from svmpress.compression.report.page import write_page, write_report
+from svmpress.compression.report.page import subjects_of, write_page
 
-__all__ = ["Subject", "write_page", "write_report"]
+__all__ = ["Subject", "subjects_of", "write_page"]

@@ -12,7 +12,7 @@ from svmpress.compression.expectation import Expectation
 from svmpress.compression.measuring import Measured, measured
 from svmpress.decoders import Floats
 from svmpress.model import KernelModel
-from svmpress.numerics import Rows, arrays, lazy_property
+from svmpress.numerics import Rows, arrays, chosen_rows, lazy_property
 
 MOST_ROWS = 20_000
 """Rows that are looked at; of more, so many are drawn at random."""
@@ -44,7 +44,7 @@ class Evidence:
         n = int(X.shape[0])
         rows = np.arange(n)
         if n > MOST_ROWS:
-            rows = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
+            rows = chosen_rows(n, MOST_ROWS, seed=0)
             X, y = arrays.take(X, rows), None if y is None else y[rows]
         return cls(source, X, y, n, rows)
 

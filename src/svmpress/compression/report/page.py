@@ -24,21 +24,9 @@ from svmpress.storage import PathLike, replacing
 _MOST_BYTES = 3_000_000
 
 
-def write_report(
-    path: PathLike,
-    results: Sequence[Any],
-    X: Any = None,
-    y: Any = None,
-    *,
-    image: str | tuple[int, int] | None = None,
-    title: str = "",
-    command: str = "",
-) -> None:
-    """Write a page about results of ``compress()`` with one source; see :meth:`Compression.report`."""
-    subjects = [
-        Subject(r.model, tuple(map(str, (*r.decisions, *r.notes))), tuple(r.warnings), r.expected) for r in results
-    ]
-    write_page(path, results[0].source, subjects, X, y, image=image, title=title, command=command)
+def subjects_of(results: Sequence[Any]) -> list[Subject]:
+    """Return what a page tells of results of ``compress()``."""
+    return [Subject(r.model, tuple(map(str, (*r.decisions, *r.notes))), tuple(r.warnings), r.expected) for r in results]
 
 
 def write_page(

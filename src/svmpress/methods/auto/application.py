@@ -11,7 +11,7 @@ from svmpress.methods.auto.recipe import Recipe
 from svmpress.methods.auto.task import FitTask
 from svmpress.methods.auto.tournament import Entry
 from svmpress.methods.auto.work import row_values
-from svmpress.numerics import TracePoint
+from svmpress.numerics import TracePoint, chosen_rows
 from svmpress.objectives import Refined
 
 _LEAST, _MOST = 20, 1000
@@ -112,7 +112,7 @@ def quick_sample(task: FitTask, recipe: Recipe, evaluation: float) -> FitTask:
 
 def _of_rows(task: FitTask, most: int) -> FitTask:
     n = task.rows.shape[0]
-    return task if n <= most else task.of(np.sort(np.random.default_rng(task.problem.seed).permutation(n)[:most]))
+    return task if n <= most else task.of(chosen_rows(n, most, task.problem.seed))
 
 
 def _steps(work: float, cost: float, least: int, most: int) -> int:
